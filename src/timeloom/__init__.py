@@ -1,0 +1,1 @@
+"""Temporal relational algebra for Spark and Arrow tables."""

@@ -1,0 +1,1 @@
+"""Engines: where the kernels meet tables."""

@@ -1,0 +1,1 @@
+"""The local engine: Arrow tables in, kernels, Arrow tables out."""

@@ -1,0 +1,1 @@
+"""The Spark engine: the same verbs as plans over DataFrames."""

@@ -1,0 +1,1 @@
+"""The model of time: ticks, periods, relations, slides. No engine is imported here."""

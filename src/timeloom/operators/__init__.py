@@ -1,0 +1,1 @@
+"""The public verbs, one a file: signature, checks, documentation, logical plan."""
