@@ -1,6 +1,6 @@
 """Interval relations by their formal definitions, and joins by nested loops.
 
-Periods are half-open tuples ``(start, end)``; ``r`` is the left one, ``s`` the right one. Every predicate takes
+Periods are half-open tuples ``(start, end)``; ``r`` is the left one, ``s`` the right. Every predicate takes
 ``(r, s, delta, epsilon)``, where None is a relaxed parameter, and ignores the parameters it does not have.
 Definitions: sweeping paper, table 1. Python integers have no width, so nothing here can overflow.
 """
