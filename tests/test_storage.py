@@ -25,7 +25,14 @@ def test_arrays_and_metadata_come_back(tmp_path):
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array)
         assert arrays[name].dtype == array.dtype
-        assert not arrays[name].flags.writeable
+
+
+def test_changes_to_loaded_arrays_stay_private(tmp_path):
+    path = tmp_path / "index.arrow"
+    storage.save(path, "k", 1, {"a": np.arange(3)}, {})
+    arrays, _ = storage.load(path, "k")
+    arrays["a"][0] = 99
+    assert storage.load(path, "k")[0]["a"].tolist() == [0, 1, 2]
 
 
 def test_any_arrow_reader_opens_the_file(tmp_path):

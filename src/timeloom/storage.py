@@ -1,8 +1,8 @@
 """One file for one index: named arrays and a little metadata in an Arrow IPC file, checked and memory-mapped.
 
 The file holds one record batch of one row; each array is a list column of that row, so any Arrow reader can
-open it. A file is written beside its final name and renamed when it is whole: a reader, also after a crash in the
-middle of a save, sees either the old state or the new one.
+open it. A file is written beside its final name and renamed when it is whole: a reader, also after a crash in
+the middle of a save, sees either the old state or the new one.
 """
 
 import hashlib
@@ -67,7 +67,10 @@ def save(
 
 
 def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arrays, dict[str, Any]]:
-    """Read a file that ``save`` wrote: the arrays, memory-mapped and read-only, and the metadata.
+    """Read a file that ``save`` wrote: the arrays, memory-mapped, and the metadata.
+
+    The mapping is private: an array may be changed in place, which copies the touched pages and never reaches
+    the file.
 
     Raises
     ------
@@ -76,7 +79,8 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
     """
     place = os.fspath(path)
     try:
-        batch = pa.ipc.open_file(pa.memory_map(place)).get_batch(0)
+        content = np.memmap(place, dtype=np.uint8, mode="c")
+        batch = pa.ipc.open_file(pa.py_buffer(content)).get_batch(0)
         metadata = batch.schema.metadata or {}
         text = metadata[b"timeloom"].decode()
         header = json.loads(text)
@@ -117,6 +121,15 @@ def _column(array: np.ndarray[Any, np.dtype[Any]]) -> pa.Array:
         )
     values = pa.array(array.view(np.uint8) if array.dtype.kind == "b" else array)
     return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
+
+
+def _mapped(content: np.ndarray[Any, np.dtype[Any]], values: pa.Array) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return the bytes of these values as a stretch of the mapped file."""
+    length = len(values) * values.type.bit_width // 8
+    if length == 0:
+        return np.zeros(0, np.uint8)
+    at = values.buffers()[1].address - content.ctypes.data
+    return np.asarray(content[at : at + length])
 
 
 def _checksum(text: str, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> str:
