@@ -85,10 +85,8 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
         text = metadata[b"timeloom"].decode()
         header = json.loads(text)
         arrays = {
-            field.name: batch.column(i)
-            .values.to_numpy(zero_copy_only=True)
-            .view(header["dtypes"][field.name])
-            for i, field in enumerate(batch.schema)
+            name: _mapped(content, batch.column(name).values).view(dtype)
+            for name, dtype in header["dtypes"].items()
         }
     except FileNotFoundError as error:
         raise StorageError(f"{place!r} does not exist; expected a file saved as {kind!r}") from error
