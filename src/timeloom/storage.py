@@ -85,8 +85,8 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
         text = metadata[b"timeloom"].decode()
         header = json.loads(text)
         arrays = {
-            name: _mapped(content, batch.column(name).values).view(dtype)
-            for name, dtype in header["dtypes"].items()
+            name: _mapped(content, batch.column(name).values).view(header["dtypes"][name])
+            for name in batch.schema.names
         }
     except FileNotFoundError as error:
         raise StorageError(f"{place!r} does not exist; expected a file saved as {kind!r}") from error
