@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.counting import in_rectangle
 
+from reference.counting import in_rectangle
 from timeloom.kernels.dominance import Rectangles, count_rectangles, points_of, sum_rectangles
 from timeloom.kernels.rectangles import MAX, MIN
 

@@ -1,5 +1,7 @@
 """Brute force for counts, aggregates, top-k and depth: Python tuples and loops, nothing else."""
 
+from itertools import pairwise
+
 
 def intersects(r, s):
     """Half-open periods share a tick."""
@@ -38,7 +40,7 @@ def depth(periods):
     """(start, end, active) between neighbouring endpoints, where any period is active."""
     points = sorted({point for period in periods for point in period})
     profile = []
-    for start, end in zip(points, points[1:], strict=False):
+    for start, end in pairwise(points):
         active = sum(s <= start < e for s, e in periods)
         if active:
             profile.append((start, end, active))

@@ -1,9 +1,9 @@
 """Counts and sums over rectangles: for each row, the points (start, end) with low <= start <= high on both axes.
 
-Let F(x, y) tell how many points have start <= x and end <= y. A rectangle is a sum of four such corners. Many of them are
-plain ranks: one axis may be unbounded there, and as every start lies before its end, end <= y implies start <= x as soon
-as y - 1 <= x. What is left is answered offline, in rank space: points enter in the order of their starts, each at the
-slot of its end, and a corner asks how many of the first so many points stand below a slot.
+Let F(x, y) tell how many points have start <= x and end <= y. A rectangle is a sum of four such corners. Many of
+them are plain ranks: one axis may be unbounded there, and as every start lies before its end, end <= y implies
+start <= x as soon as y - 1 <= x. What is left is answered offline, in rank space: points enter in the order of their
+starts, each at the slot of its end, and a corner asks how many of the first so many points stand below a slot.
 """
 
 from typing import NamedTuple
@@ -109,9 +109,7 @@ def _settle(
     points: Points, rectangles: Rectangles, start_totals: NDArray[np.int64], end_totals: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Pending, Pending]:
     ranked = ranks_of(points, rectangles)
-    settled, upper, lower = settle(
-        tuple(rectangles), tuple(ranked), points.by_start.values.size, start_totals, end_totals
-    )
+    settled, upper, lower = settle(rectangles, ranked, points.by_start.values.size, start_totals, end_totals)
     return settled, Pending(*upper), Pending(*lower)
 
 
@@ -130,15 +128,17 @@ def places(ids: Positions, other_ids: Positions) -> Positions:
 
 
 @compiled
-def total(totals: NDArray[np.int64], number: int) -> int:
+def total(totals: NDArray[np.int64], number: int) -> np.int64:
     """The weight of the first points of an order; without weights, their number."""
-    return totals[number] if totals.size else np.int64(number)
+    if totals.size:
+        return np.int64(totals[number])
+    return np.int64(number)
 
 
 @compiled
 def settle(
-    bounds: tuple[Ticks, Ticks, Ticks, Ticks],
-    ranked: tuple[Positions, Positions, Positions, Positions],
+    bounds: Rectangles,
+    ranked: Ranks,
     size: int,
     start_totals: NDArray[np.int64],
     end_totals: NDArray[np.int64],
@@ -189,13 +189,15 @@ def corner(taken: int, slot: int, size: int, implied: bool) -> int:
 
 
 @compiled
-def by_rank(answer: int, taken: int, slot: int, start_totals: NDArray[np.int64], end_totals: NDArray[np.int64]) -> int:
+def by_rank(
+    answer: int, taken: int, slot: int, start_totals: NDArray[np.int64], end_totals: NDArray[np.int64]
+) -> np.int64:
     """F at a corner, if a rank answers it, else 0."""
     if answer == BY_START:
         return total(start_totals, taken)
     if answer == BY_END:
         return total(end_totals, slot)
-    return 0
+    return np.int64(0)
 
 
 @compiled

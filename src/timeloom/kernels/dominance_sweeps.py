@@ -44,8 +44,8 @@ def sweep_counts(
 @compiled
 def enter(bits: Bits, tree: Positions, slot: int) -> None:
     """Set the bit of a slot; node n of the tree covers the words up to n - 1."""
-    word = slot >> 5
-    bits[word] |= np.uint32(1 << (slot & 31))
+    word, place = np.int64(slot >> 5), np.int64(slot & 31)
+    bits[word] |= np.uint32(1 << place)
     node = word + 1
     while node < tree.size:
         tree[node] += 1
@@ -53,10 +53,10 @@ def enter(bits: Bits, tree: Positions, slot: int) -> None:
 
 
 @compiled
-def entered_below(bits: Bits, tree: Positions, slot: int) -> int:
+def entered_below(bits: Bits, tree: Positions, slot: int) -> np.int64:
     """Count the bits set below a slot."""
-    node = slot >> 5
-    found = ones(np.int64(bits[node]) & ((1 << (slot & 31)) - 1))
+    node, place = np.int64(slot >> 5), np.int64(slot & 31)
+    found = ones(np.int64(bits[node]) & ((1 << place) - 1))
     while node > 0:
         found += tree[node]
         node &= node - 1
@@ -64,7 +64,7 @@ def entered_below(bits: Bits, tree: Positions, slot: int) -> int:
 
 
 @compiled
-def ones(word: int) -> int:
+def ones(word: np.int64) -> np.int64:
     """Count the bits set in a word of 32, by adding neighbours in ever wider fields."""
     word = word - ((word >> 1) & 0x55555555)
     word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
@@ -97,7 +97,7 @@ def sweep_sums(
 
 
 @compiled
-def weight_below(tree: NDArray[np.int64], slot: int) -> int:
+def weight_below(tree: NDArray[np.int64], slot: int) -> np.int64:
     """Add up the weights entered below a slot."""
     node, weight = np.int64(slot), np.int64(0)
     while node > 0:

@@ -77,7 +77,9 @@ def parse_span(value: "Span | str", option: str) -> Span:
     datetime.timedelta(days=1, seconds=43200)
     """
     if isinstance(value, bool) or not isinstance(value, int | timedelta | str):
-        raise UsageError(f"{option}={value!r} is no span; give an int (ticks), a timedelta, or text such as '5 minutes'")
+        raise UsageError(
+            f"{option}={value!r} is no span; give an int (ticks), a timedelta, or text such as '5 minutes'"
+        )
     if not isinstance(value, str):
         return value
     text, total, at = value.strip(), timedelta(0), 0

@@ -1,0 +1,36 @@
+# Every target sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(READY) ## make .venv, install everything pinned, see to Java 17 or newer
+
+$(READY): pyproject.toml constraints.txt scripts/setup.sh
+	@bash scripts/setup.sh "$(PYTHON)" "$(VENV)"
+	@touch $(READY)
+
+demo: $(READY) ## run the flights pipeline on a year of real data
+	@$(BIN)/python examples/flights/demo.py
+
+test: $(READY) ## run the whole test suite, documentation examples included
+	@bash scripts/test.sh "$(BIN)"
+
+check: $(READY) ## lint, formatting, types, import layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: $(READY) ## run the benchmarks against peers and write a table of ratios
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and all caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache out
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,154 @@
+"""Which rows have a usable period, and what becomes of the others. No row vanishes unreported."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.frames import Restore, require_columns
+from timeloom.engines.ticks import PeriodTicks, Ticks, read_period
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+
+VALID, NULL_START, REVERSED, EMPTY = range(4)
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """The usable rows of a table with their periods, and the rejected rows with a ``reason`` column."""
+
+    table: pa.Table
+    starts: Ticks
+    ends: Ticks
+    ticks: PeriodTicks
+    rejected: pa.Table
+
+
+def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitted:
+    """Read a table's periods and treat invalid and empty ones as the policy says."""
+    require_columns(table.column_names, [period.start, period.end], side)
+    ticks = read_period(table, period, side)
+    starts, ends = ticks.starts, ticks.ends
+    verdict = judge(ticks)
+    if policy.empty == "point":
+        points = verdict == EMPTY
+        ends = np.where(points, starts + 1, ends)
+        verdict[points] = VALID
+    refused = np.flatnonzero(verdict)
+    if not refused.size:
+        return Admitted(table, starts, ends, ticks, rejected_rows(table.slice(0, 0), verdict[:0], period))
+    silent = policy.empty == "drop"
+    loud = verdict[refused] if not silent else verdict[refused][verdict[refused] != EMPTY]
+    if loud.size and policy.on_invalid == "error":
+        raise InvalidInputError(_complaint(table, verdict, period, side, silent=silent))
+    if policy.on_invalid == "drop" or silent:
+        warnings.warn(_summary(verdict, side), DroppedRowsWarning, stacklevel=5)
+    kept = np.flatnonzero(verdict == VALID)
+    return Admitted(
+        table.take(pa.array(kept)),
+        starts[kept],
+        ends[kept],
+        ticks,
+        rejected_rows(table.take(pa.array(refused)), verdict[refused], period),
+    )
+
+
+def judge(ticks: PeriodTicks) -> NDArray[np.int8]:
+    """Give each row its verdict: VALID, or the first reason that speaks against it."""
+    raw_starts = ticks.starts - np.int64(ticks.period.start_shift)
+    raw_ends = np.where(ticks.ends == np.iinfo(np.int64).max, ticks.ends, ticks.ends - ticks.period.end_shift)
+    verdict = np.zeros(ticks.starts.size, np.int8)
+    verdict[ticks.ends <= ticks.starts] = EMPTY
+    verdict[raw_ends < raw_starts] = REVERSED
+    verdict[ticks.null_starts] = NULL_START
+    return verdict
+
+
+def rejected_rows(rows: pa.Table, verdict: NDArray[np.int8], period: Period) -> pa.Table:
+    """The rejected rows with their reasons."""
+    reasons = reason_texts(period)
+    name = "reason"
+    while name in rows.column_names:
+        name += "_"
+    return rows.append_column(name, pa.array([reasons[code] for code in verdict.tolist()], pa.string()))
+
+
+def reason_texts(period: Period) -> dict[int, str]:
+    """What each verdict says to the user."""
+    return {
+        NULL_START: f"{period.start} is null",
+        REVERSED: f"{period.end} is before {period.start}",
+        EMPTY: f"the period is empty: {period.start} equals {period.end}",
+    }
+
+
+def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
+    """One table of the rejected rows of two inputs, told apart by a first column ``side``."""
+    taken = {field.name: field.type for field in left.schema}
+    clashing = [name for name in right.column_names if name in taken and taken[name] != right.schema.field(name).type]
+    renamed = [f"{name}_right" if name in clashing else name for name in right.column_names]
+    parts = []
+    for side, rows in (("left", left), ("right", right.rename_columns(renamed))):
+        parts.append(rows.add_column(0, "side", pa.array([side] * rows.num_rows, pa.string())))
+    return pa.concat_tables(parts, promote_options="default")
+
+
+class Quarantined:
+    """A result together with the rows that could not take part.
+
+    Attributes
+    ----------
+    result
+        What the verb returns for the valid rows.
+    rejected
+        The invalid rows with a ``reason`` column; for two inputs with a ``side`` column, too.
+    """
+
+    def __init__(self, result: Any, rejected: Any) -> None:
+        self.result = result
+        self.rejected = rejected
+
+    def __iter__(self) -> Any:
+        return iter((self.result, self.rejected))
+
+    def __repr__(self) -> str:
+        return f"Quarantined(result={self.result!r}, rejected={self.rejected!r})"
+
+
+def answer(result: pa.Table, rejected: pa.Table, policy: Policy, restore: Restore) -> Any:
+    """Hand a result to the user in the left input's kind, with the rejected rows when they were asked for."""
+    if policy.on_invalid == "quarantine":
+        return Quarantined(restore(result), restore(rejected))
+    return restore(result)
+
+
+def _summary(verdict: NDArray[np.int8], side: str) -> str:
+    words = {
+        NULL_START: "with a null start",
+        REVERSED: "with an end before the start",
+        EMPTY: "with an empty period",
+    }
+    counts = [f"{int((verdict == code).sum())} {text}" for code, text in words.items() if (verdict == code).any()]
+    return f"dropped {int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table: {', '.join(counts)}"
+
+
+def _complaint(table: pa.Table, verdict: NDArray[np.int8], period: Period, side: str, *, silent: bool) -> str:
+    parts = []
+    for code, reason in reason_texts(period).items():
+        rows = np.flatnonzero(verdict == code)
+        if not rows.size or (silent and code == EMPTY):
+            continue
+        shown = ", ".join(
+            f"row {row}: [{table[period.start][int(row)].as_py()}, {table[period.end][int(row)].as_py()}]"
+            for row in rows[:3]
+        )
+        parts.append(f"{rows.size} where {reason} ({shown}{', …' if rows.size > 3 else ''})")
+    return (
+        f"{int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table have no usable period: "
+        f"{'; '.join(parts)}. Mend them, or pass on_invalid='quarantine' to get them beside the result or "
+        "on_invalid='drop' to leave them out; empty='point' keeps empty periods as single instants"
+    )

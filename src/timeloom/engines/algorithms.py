@@ -1,0 +1,88 @@
+"""The join's algorithms by name, and how ``auto`` chooses among them. All of them find the same pairs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from timeloom.engines.drivers import exact_pieces
+from timeloom.engines.matches import Matches, Source
+from timeloom.engines.matching import Problem, cheapest, drive, ranges
+from timeloom.kernels import runs
+from timeloom.model.box import Box
+
+WASTE = 16
+"""How many candidates a result may cost before an output-sensitive structure pays."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The algorithm for one box, and why it was taken."""
+
+    box: Box
+    algorithm: str
+    driver: str
+    why: str
+
+
+def find(problem: Problem, boxes: tuple[Box, ...], algorithm: str) -> Matches:
+    """Find all pairs in the boxes, which are disjoint."""
+    sources: list[Source] = []
+    for choice in choices(problem, boxes, algorithm):
+        sources.extend(_ALGORITHMS[choice.algorithm](problem, choice.box))
+    return Matches(len(problem.left), len(problem.right), sources, problem.threads)
+
+
+def choices(problem: Problem, boxes: tuple[Box, ...], algorithm: str) -> list[Choice]:
+    """Say for each box which algorithm it gets."""
+    return [_chosen(problem, box, algorithm) for box in boxes]
+
+
+def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
+    exact = exact_pieces(box)
+    if exact is not None:
+        driver = " and ".join(str(piece) for piece in exact)
+        if algorithm != "auto":
+            return Choice(box, algorithm, driver, "it was asked for")
+        return Choice(
+            box,
+            "forward_scan",
+            driver,
+            "every result lies in a run of a sorted column, so nothing is filtered",
+        )
+    best, candidates = cheapest(problem, box)
+    if algorithm != "auto":
+        return Choice(box, algorithm, str(best), "it was asked for")
+    results = candidates * _kept(problem, box)
+    size = len(problem.left) + len(problem.right)
+    if candidates > WASTE * (results + size):
+        why = f"even the best runs hold about {candidates:,.0f} candidates for about {results:,.0f} results"
+        return Choice(box, "range_tree", "left rows query a tree of right rows", why)
+    return Choice(box, "forward_scan", str(best), f"its runs hold the fewest candidates, about {candidates:,.0f}")
+
+
+def _kept(problem: Problem, box: Box, rows: int = 512) -> float:
+    """Estimate the share of the cheapest driver's candidates that are results, from a sample of driving rows."""
+    best, _ = cheapest(problem, box)
+    driving, driven = problem.sides(best.flip)
+    if not len(driving) or not len(driven):
+        return 1.0
+    picked = np.unique(np.linspace(0, len(driving) - 1, min(rows, len(driving))).astype(np.int64))
+    sample = np.unique(np.linspace(0, len(driven) - 1, min(8192, len(driven))).astype(np.int64))
+    axis = np.argsort(problem.placed(driven, best.by_end)[sample], kind="stable")
+    points = problem.placed(driven, best.by_end)[sample][axis]
+    other = problem.placed(driven, not best.by_end)[sample][axis]
+    low, high = ranges(problem, best.point, driving, picked)
+    begins = np.searchsorted(points, low, side="left").astype(np.int32)
+    lengths = np.maximum(np.searchsorted(points, high, side="right") - begins, 0)
+    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    least, most = ranges(problem, best.rest, driving, picked)
+    kept = runs.count_filtered(begins, bounds, other, least, most, 0, int(bounds[-1]))
+    return kept / max(1, int(bounds[-1]))
+
+
+def _forward_scan(problem: Problem, box: Box) -> list[Source]:
+    return [drive(problem, driver) for driver in exact_pieces(box) or [cheapest(problem, box)[0]]]
+
+
+_ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {"forward_scan": _forward_scan}

@@ -1,0 +1,75 @@
+"""Result tables from row positions: the payload never passes through a kernel."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from timeloom.engines.threads import in_parallel
+
+Rows = NDArray[np.integer]
+
+NO_ROW = -1
+"""The position of a row that does not exist: its columns are null."""
+
+_SLICE = 4_000_000
+
+
+class Source:
+    """A table to take rows from, each column in one piece."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._whole: dict[str, pa.Array] = {}
+
+    def column(self, name: str) -> pa.Array:
+        """A column in one piece."""
+        if name not in self._whole:
+            column = self._table[name]
+            self._whole[name] = column.chunk(0) if column.num_chunks == 1 else _joined(column)
+        return self._whole[name]
+
+    def take(self, name: str, rows: pa.Array) -> pa.ChunkedArray:
+        """Rows of a column; null positions give null."""
+        column = self.column(name)
+        if len(rows) <= _SLICE:
+            return pa.chunked_array([pc.take(column, rows)], column.type)
+        slices = [rows.slice(first, _SLICE) for first in range(0, len(rows), _SLICE)]
+        return pa.chunked_array([pc.take(column, part) for part in slices], column.type)
+
+    def plain(self, name: str) -> NDArray[np.generic] | None:
+        """A column as a NumPy array if it is of fixed width and without nulls."""
+        column = self.column(name)
+        primitive = pa.types.is_primitive(column.type) and not pa.types.is_boolean(column.type)
+        if not primitive or column.null_count or pa.types.is_float16(column.type):
+            return None
+        width = column.type.bit_width
+        return np.frombuffer(column.buffers()[1], f"i{width // 8}", len(column), column.offset * width // 8)
+
+
+def positions(rows: Rows) -> pa.Array:
+    """Row positions for Arrow; NO_ROW becomes null."""
+    missing = rows == NO_ROW
+    return pa.array(rows, mask=missing) if missing.any() else pa.array(rows)
+
+
+def build(columns: list[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, threads: int) -> pa.Table:
+    """Make a table from columns that are computed side by side."""
+    arrays = in_parallel([make for _, make in columns], threads)
+    if not columns:
+        return pa.table({"_": pa.nulls(rows)}).select([])
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+
+
+def from_values(values: NDArray[np.generic], kind: pa.DataType) -> pa.Array:
+    """An Arrow column of this type from the bytes of a NumPy array."""
+    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    if not column.num_chunks:
+        return pa.array([], column.type)
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)

@@ -1,0 +1,216 @@
+"""The relation join on local tables."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
+from timeloom.engines.algorithms import choices, find
+from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.keys import shared_keys
+from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, positions
+from timeloom.engines.matches import Matches
+from timeloom.engines.matching import Problem, Side
+from timeloom.engines.threads import cores
+from timeloom.model.explanation import Explanation
+from timeloom.model.join import JoinRequest
+from timeloom.model.naming import OutputColumn, joined_columns
+
+
+class LocalJoin:
+    """Two admitted tables, ready to be joined."""
+
+    def __init__(self, left: object, right: object, request: JoinRequest) -> None:
+        self.request = request
+        left_table, self.restore = to_arrow(left, "left")
+        right_table, _ = to_arrow(right, "right")
+        require_columns(left_table.column_names, list(request.keys.left), "left")
+        require_columns(right_table.column_names, list(request.keys.right), "right")
+        self.columns = _layout(left_table, right_table, request)
+        self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)
+        self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
+        self.axis = same_axis(self.left.ticks.type, self.right.ticks.type)
+        self.boxes = request.relation.boxes(self.axis)
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rows that take no part, of both sides."""
+        return merge_rejected(self.left.rejected, self.right.rejected)
+
+    def problem(self) -> Problem:
+        """The numeric problem: ticks and keys."""
+        left_keys = right_keys = None
+        count = 0
+        if self.request.keys:
+            names = list(self.request.keys.left), list(self.request.keys.right)
+            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+        return Problem.of(
+            Side(self.left.starts, self.left.ends, left_keys),
+            Side(self.right.starts, self.right.ends, right_keys),
+            count,
+            cores(),
+        )
+
+    def matches(self) -> Matches:
+        """All pairs."""
+        return find(self.problem(), self.boxes, self.request.algorithm)
+
+
+def join(left: object, right: object, request: JoinRequest) -> Any:
+    """Join two local tables."""
+    task = LocalJoin(left, right, request)
+    matches = task.matches()
+    if request.how in ("semi", "anti"):
+        result = _left_rows(task, matches)
+    elif request.how == "inner" and (fused := _fused(task, matches)) is not None:
+        result = fused
+    else:
+        result = _assemble(
+            task,
+            *_with_unmatched(*matches.positions(), len(task.left.starts), len(task.right.starts), request.how),
+        )
+    return answer(result, task.rejected, request.policy, task.restore)
+
+
+def join_batches(left: object, right: object, request: JoinRequest, rows: int) -> Iterator[pa.RecordBatch]:
+    """Join two local tables and yield the result in record batches of bounded size."""
+    task = LocalJoin(left, right, request)
+    matches = task.matches()
+    return _batches(task, matches, rows)
+
+
+def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.RecordBatch]:
+    how = task.request.how
+    if how in ("semi", "anti"):
+        yield from _left_rows(task, matches).to_batches(max_chunksize=rows)
+        return
+    left_seen, right_seen = np.zeros(matches.left_rows, np.bool_), np.zeros(matches.right_rows, np.bool_)
+    pairs: Iterator[tuple[Rows, Rows]] = matches.batches(rows)
+    for lefts, rights in pairs:
+        left_seen[lefts] = True
+        right_seen[rights] = True
+        yield from _assemble(task, lefts, rights).combine_chunks().to_batches(max_chunksize=rows)
+    for lefts, rights in _unmatched(left_seen, right_seen, how):
+        for first in range(0, lefts.size, rows):
+            part = _assemble(task, lefts[first : first + rows], rights[first : first + rows])
+            yield from part.combine_chunks().to_batches(max_chunksize=rows)
+
+
+def explain_join(left: object, right: object, request: JoinRequest) -> Explanation:
+    """Say how a join would run: the driver of each box, and exact candidate counts."""
+    task = LocalJoin(left, right, request)
+    problem = task.problem()
+    taken = choices(problem, task.boxes, request.algorithm)
+    candidates = find(problem, task.boxes, request.algorithm).candidates if taken else 0
+    names = list(dict.fromkeys(choice.algorithm for choice in taken)) or ["none"]
+    facts = {
+        "relation": repr(request.relation),
+        "how": request.how,
+        "algorithm": names[0] if len(names) == 1 else names,
+        "driver": [choice.driver for choice in taken],
+        "candidates": candidates,
+        "left rows": len(task.left.starts),
+        "right rows": len(task.right.starts),
+        "keys": list(request.keys.left),
+    }
+    why = tuple(dict.fromkeys(choice.why for choice in taken)) or ("no pair can satisfy this relation",)
+    return Explanation("join", "local", facts, why)
+
+
+def _layout(left: pa.Table, right: pa.Table, request: JoinRequest) -> list[OutputColumn]:
+    if request.how in ("semi", "anti"):
+        return joined_columns(left.column_names, [], request.keys, columns=request.columns)
+    return joined_columns(
+        left.column_names,
+        right.column_names,
+        request.keys,
+        suffixes=request.suffixes,
+        overlap=request.overlap,
+        columns=request.columns,
+    )
+
+
+def _left_rows(task: LocalJoin, matches: Matches) -> pa.Table:
+    matched, _ = matches.matched()
+    kept = np.flatnonzero(matched if task.request.how == "semi" else ~matched)
+    return task.left.table.select([column.left for column in task.columns]).take(pa.array(kept))
+
+
+def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
+    """Write the wanted values straight from the runs, if it is one plain column of each side."""
+    lefts = [column for column in task.columns if column.origin in ("left", "key")]
+    rights = [column for column in task.columns if column.origin == "right"]
+    if len(lefts) != 1 or len(rights) != 1 or len(task.columns) != 2:
+        return None
+    left, right = Source(task.left.table), Source(task.right.table)
+    left_values, right_values = left.plain(lefts[0].left), right.plain(rights[0].right)
+    if left_values is None or right_values is None:
+        return None
+    found = matches.values(left_values, right_values)
+    written = {
+        lefts[0].name: from_values(found[0], left.column(lefts[0].left).type),
+        rights[0].name: from_values(found[1], right.column(rights[0].right).type),
+    }
+    return pa.table({column.name: written[column.name] for column in task.columns})
+
+
+def _unmatched(left_seen: NDArray[np.bool_], right_seen: NDArray[np.bool_], how: str) -> Iterator[tuple[Rows, Rows]]:
+    if how in ("left", "full"):
+        alone = np.flatnonzero(~left_seen).astype(np.int32)
+        yield alone, np.full(alone.size, NO_ROW, np.int32)
+    if how in ("right", "full"):
+        alone = np.flatnonzero(~right_seen).astype(np.int32)
+        yield np.full(alone.size, NO_ROW, np.int32), alone
+
+
+def _with_unmatched(lefts: Rows, rights: Rows, left_rows: int, right_rows: int, how: str) -> tuple[Rows, Rows]:
+    """Append the rows without a partner that an outer join keeps."""
+    if how == "inner":
+        return lefts, rights
+    left_seen, right_seen = np.zeros(left_rows, np.bool_), np.zeros(right_rows, np.bool_)
+    left_seen[lefts] = True
+    right_seen[rights] = True
+    parts = [(lefts, rights), *_unmatched(left_seen, right_seen, how)]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _assemble(task: LocalJoin, lefts: Rows, rights: Rows) -> pa.Table:
+    """Gather the output columns for pairs of row positions."""
+    left, right = Source(task.left.table), Source(task.right.table)
+    left_rows, right_rows = positions(lefts), positions(rights)
+
+    def key(column: OutputColumn) -> pa.ChunkedArray:
+        values = left.take(column.left, left_rows)
+        if not left_rows.null_count:
+            return values
+        return pc.if_else(left_rows.is_valid(), values, right.take(column.right, right_rows).cast(values.type))
+
+    def make(column: OutputColumn) -> pa.ChunkedArray:
+        if column.origin == "left":
+            return left.take(column.left, left_rows)
+        if column.origin == "right":
+            return right.take(column.right, right_rows)
+        if column.origin == "key":
+            return key(column)
+        return _overlap(task, lefts, rights, column.origin)
+
+    return build([(column.name, partial(make, column)) for column in task.columns], lefts.size, cores())
+
+
+def _overlap(task: LocalJoin, lefts: Rows, rights: Rows, which: str) -> pa.ChunkedArray:
+    """The first or the last instant (exclusive) that both periods of a pair share; null where they share none."""
+    starts = np.maximum(task.left.starts[lefts], task.right.starts[rights])
+    ends = np.minimum(task.left.ends[lefts], task.right.ends[rights])
+    none = (lefts == NO_ROW) | (rights == NO_ROW) | (starts >= ends)
+    writer = shared_type(task.left.ticks, task.right.ticks)
+    if which == "overlap_start":
+        written = writer.write_starts(np.where(none, 0, starts))
+    else:
+        written = writer.write_ends(np.where(none, 0, ends))
+    return pa.chunked_array([pc.if_else(pa.array(none), pa.scalar(None, written.type), written)])

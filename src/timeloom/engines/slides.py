@@ -1,0 +1,52 @@
+"""Slides in the user's words, to windows in ticks."""
+
+import numpy as np
+
+from timeloom.engines.ticks import TimeType
+from timeloom.errors import UsageError
+from timeloom.kernels.bisw import BEGAN, SNAPSHOT, VISIBLE, Ticks, Track, Windows, windows
+from timeloom.model.slide import Meaning, Slide, check_ratio, check_steps
+from timeloom.model.ticks import Span, parse_span, saturate, ticks_of
+
+MEANING_CODES: dict[Meaning, int] = {"snapshot": SNAPSHOT, "visible": VISIBLE, "began": BEGAN}
+
+
+def track_of(slide: Slide, kind: TimeType, option: str) -> Track:
+    """Read a slide as ticks on the axis of the column that it moves over."""
+    if not isinstance(slide, Slide):
+        raise UsageError(f"{option}={slide!r} is no slide; give tl.Slide(start, range, slide)")
+    first = kind.ticks_of(slide.start, f"{option} start")
+    length = _span(slide.range, kind, f"{option} range")
+    pace = _span(slide.slide, kind, f"{option} slide")
+    start_pace = pace if slide.start_slide is None else _span(slide.start_slide, kind, f"{option} start_slide")
+    return Track(first, saturate(first + length), start_pace, pace)
+
+
+def lay_out(
+    sys: Slide,
+    app: Slide,
+    ratio: tuple[int, int],
+    steps: int,
+    sys_type: TimeType,
+    app_type: TimeType,
+) -> Windows:
+    """Lay out the windows of all steps, and refuse windows that vanish on the way."""
+    planned = windows(
+        track_of(sys, sys_type, "sys"), track_of(app, app_type, "app"), check_ratio(ratio), check_steps(steps)
+    )
+    _refuse_vanishing("sys", planned.sys_first, planned.sys_last)
+    _refuse_vanishing("app", planned.app_first, planned.app_last)
+    return planned
+
+
+def _span(span: Span | str, kind: TimeType, option: str) -> int:
+    return ticks_of(parse_span(span, option), kind.axis)
+
+
+def _refuse_vanishing(option: str, first: Ticks, last: Ticks) -> None:
+    vanished = np.flatnonzero(first > last)
+    if vanished.size:
+        raise UsageError(
+            f"the {option} window vanishes at step {vanished[0]}: its start has passed its end, because start_slide "
+            "is above slide; take fewer steps, or paces that keep the window open"
+        )

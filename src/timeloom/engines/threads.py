@@ -1,0 +1,32 @@
+"""Plain threads over kernels that release the interpreter lock."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SMALL = 20_000
+"""Work on fewer items than this is not worth a second thread."""
+
+
+def cores() -> int:
+    """The number of threads that the local engine uses."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_parallel(tasks: Sequence[Callable[[], T]], threads: int) -> list[T]:
+    """Run the tasks, at most so many at a time, and return their results in order."""
+    if threads <= 1 or len(tasks) <= 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(threads) as pool:
+        return [future.result() for future in [pool.submit(task) for task in tasks]]
+
+
+def chunks(total: int, threads: int) -> list[tuple[int, int]]:
+    """Cut 0..total into one range a thread; small totals stay whole."""
+    parts = max(1, min(threads, total // SMALL))
+    edges = [total * part // parts for part in range(parts + 1)]
+    return list(pairwise(edges))

@@ -1,0 +1,128 @@
+"""Sorted order of an int64 column, with ranks in constant time on average.
+
+A bucketed counting sort: the value range (its bulk, by a sample) is cut into about n equal buckets, rows are scattered
+into them in one pass, and each bucket is sorted by itself. The bucket offsets stay, so the rank of any value is one
+look-up and a search inside one bucket. Outliers share the two edge buckets and cannot stretch the others.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.kernels.jit import compiled
+
+Ticks = NDArray[np.int64]
+Positions = NDArray[np.int32]
+
+SAMPLE = 4096
+MAX_ROWS = 2**31 - 1
+
+
+class Order(NamedTuple):
+    """A column in ascending order: ``values[k]`` stood at row ``ids[k]``; equal values keep their row order."""
+
+    values: Ticks
+    ids: Positions
+    offsets: Positions
+    base: int
+    shift: int
+
+
+def sort(column: Ticks) -> Order:
+    """Sort a column of ticks."""
+    if column.size > MAX_ROWS:
+        raise OverflowError(f"{column.size} rows; at most {MAX_ROWS} fit into one sorted column")
+    base, shift, buckets = _grid(column)
+    values, ids, offsets = scatter(column, base, shift, buckets)
+    sort_buckets(values, ids, offsets, shift)
+    return Order(values, ids, offsets, base, shift)
+
+
+def _grid(column: Ticks) -> tuple[int, int, int]:
+    """Choose the first tick, the width (as a power of two) and the number of buckets."""
+    if not column.size:
+        return 0, 0, 1
+    sample = np.sort(column[:: max(1, column.size // SAMPLE)])
+    edge = sample.size // 256
+    low, high = int(sample[edge]), int(sample[-1 - edge])
+    margin = (high - low) // 64
+    low, high = max(int(column.min()), low - margin), min(int(column.max()), high + margin)
+    wanted = min(max(column.size.bit_length(), 4), 26)
+    shift = max(0, (high - low).bit_length() - wanted)
+    return low, shift, ((high - low) >> shift) + 1
+
+
+@compiled
+def bucket(value: int, base: int, shift: int, buckets: int) -> int:
+    """The bucket of a value; values beyond the grid belong to its edge buckets."""
+    if value <= base:
+        return 0
+    number = np.int64((np.uint64(value) - np.uint64(base)) >> np.uint64(shift))
+    return int(min(number, np.int64(buckets - 1)))
+
+
+@compiled
+def scatter(column: Ticks, base: int, shift: int, buckets: int) -> tuple[Ticks, Positions, Positions]:
+    """Distribute rows to buckets, in row order; ``offsets[b]`` is where bucket b begins."""
+    offsets = np.zeros(buckets + 2, np.int32)
+    for row in range(column.size):
+        offsets[bucket(column[row], base, shift, buckets) + 2] += 1
+    for number in range(2, offsets.size):
+        offsets[number] += offsets[number - 1]
+    values = np.empty(column.size, np.int64)
+    ids = np.empty(column.size, np.int32)
+    for row in range(column.size):
+        value = column[row]
+        number = bucket(value, base, shift, buckets) + 1
+        at = offsets[number]
+        offsets[number] = at + 1
+        values[at] = value
+        ids[at] = row
+    return values, ids, offsets[: buckets + 1]
+
+
+@compiled
+def sort_buckets(values: Ticks, ids: Positions, offsets: Positions, shift: int) -> None:
+    """Sort each bucket in place: short ones by insertion, long ones by merging; both keep the order of equals."""
+    buckets = offsets.size - 1
+    for number in range(buckets):
+        first, last = offsets[number], offsets[number + 1]
+        if last - first < 2 or (shift == 0 and 0 < number < buckets - 1):
+            continue
+        if last - first > 48:
+            order = np.argsort(values[first:last], kind="mergesort")
+            values[first:last] = values[first:last][order]
+            ids[first:last] = ids[first:last][order]
+            continue
+        for at in range(first + 1, last):
+            value, row, gap = values[at], ids[at], at
+            while gap > first and values[gap - 1] > value:
+                values[gap] = values[gap - 1]
+                ids[gap] = ids[gap - 1]
+                gap -= 1
+            values[gap] = value
+            ids[gap] = row
+
+
+@compiled
+def rank(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -> int:
+    """Count the sorted values below this one."""
+    number = bucket(value, base, shift, offsets.size - 1)
+    low, high = offsets[number], offsets[number + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@compiled
+def ranks(values: Ticks, offsets: Positions, base: int, shift: int, wanted: Ticks) -> Positions:
+    """Count, for each wanted value, the sorted values below it."""
+    below = np.empty(wanted.size, np.int32)
+    for row in range(wanted.size):
+        below[row] = rank(values, offsets, base, shift, wanted[row])
+    return below

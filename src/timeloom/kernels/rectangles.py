@@ -1,0 +1,57 @@
+"""From bounds on endpoint differences to bounds on one endpoint, for each row of the fixed side.
+
+Fix a row with endpoints (start, end). Bounds ``lo <= x - start <= hi`` and ``lo <= x - end <= hi`` on a point x of the
+other side collapse to one inclusive range of x. A range that no int64 can reach is stored as (MAX, MIN), so
+saturation never lets a row slip in.
+"""
+
+import numpy as np
+
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import Ticks
+from timeloom.model.ticks import MAX_TICK as MAX
+from timeloom.model.ticks import MIN_TICK as MIN
+
+
+@compiled
+def shifted(value: int, by: int) -> int:
+    """Add and saturate. A bound of MIN or MAX means unbounded and stays what it is."""
+    if by == MIN or by == MAX:
+        return by
+    if by > 0 and value > MAX - by:
+        return MAX
+    if by < 0 and value < MIN - by:
+        return MIN
+    return value + by
+
+
+@compiled
+def overflows(value: int, by: int) -> int:
+    """Tell on which side of the axis the sum would fall: -1, 0 or 1; unbounded never falls off."""
+    if by == MIN or by == MAX:
+        return 0
+    if by > 0 and value > MAX - by:
+        return 1
+    if by < 0 and value < MIN - by:
+        return -1
+    return 0
+
+
+@compiled
+def point_ranges(
+    starts: Ticks, ends: Ticks, start_lo: int, start_hi: int, end_lo: int, end_hi: int
+) -> tuple[Ticks, Ticks]:
+    """For each row, the inclusive range of x with start_lo <= x - start <= start_hi and the same for the end."""
+    low = np.empty(starts.size, np.int64)
+    high = np.empty(starts.size, np.int64)
+    for row in range(starts.size):
+        start, end = starts[row], ends[row]
+        none = overflows(start, start_lo) > 0 or overflows(end, end_lo) > 0
+        none = none or overflows(start, start_hi) < 0 or overflows(end, end_hi) < 0
+        at_least = max(shifted(start, start_lo), shifted(end, end_lo))
+        at_most = min(shifted(start, start_hi), shifted(end, end_hi))
+        if none or at_least > at_most:
+            low[row], high[row] = MAX, MIN
+        else:
+            low[row], high[row] = at_least, at_most
+    return low, high

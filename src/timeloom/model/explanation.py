@@ -1,0 +1,38 @@
+"""What a call would do, and why."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plan of a call: facts by name (``plan["algorithm"]``) and the reasons for the choices made."""
+
+    verb: str
+    engine: str
+    facts: dict[str, Any]
+    why: tuple[str, ...] = field(default=())
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+    def __str__(self) -> str:
+        width = max([len("engine"), *(len(name) for name in self.facts)])
+        lines = [f"{self.verb}", f"  {'engine':<{width}}  {self.engine}"]
+        lines += [f"  {name:<{width}}  {_shown(value)}" for name, value in self.facts.items()]
+        lines += [f"  because {reason}" for reason in self.why]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, list | tuple):
+        return "; ".join(_shown(part) for part in value)
+    return str(value)

@@ -1,0 +1,78 @@
+"""The relation join as data: what was asked, checked once, for every engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timeloom.errors import UsageError, did_you_mean
+from timeloom.model.naming import Keys
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.relation import Relation
+
+HOWS = {
+    "inner": ("inner", "cross"),
+    "left": ("left", "leftouter", "left_outer"),
+    "right": ("right", "rightouter", "right_outer"),
+    "full": ("full", "outer", "fullouter", "full_outer"),
+    "semi": ("semi", "leftsemi", "left_semi"),
+    "anti": ("anti", "leftanti", "left_anti"),
+}
+ALGORITHMS = ("auto", "forward_scan", "sweep", "range_tree", "skip")
+STRATEGIES = ("auto", "broadcast", "slices", "keys")
+
+
+@dataclass(frozen=True)
+class JoinRequest:
+    """One call of the relation join."""
+
+    relation: Relation
+    keys: Keys
+    how: str
+    left_period: Period
+    right_period: Period
+    policy: Policy
+    overlap: bool = False
+    suffixes: tuple[str, str] = ("", "_right")
+    columns: tuple[str, ...] | None = None
+    algorithm: str = "auto"
+    strategy: str = "auto"
+
+    def __post_init__(self) -> None:
+        choose("algorithm", self.algorithm, ALGORITHMS)
+        choose("strategy", self.strategy, STRATEGIES)
+        object.__setattr__(self, "how", join_kind(self.how))
+        object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
+        if self.overlap and self.how in ("semi", "anti"):
+            raise UsageError(f"overlap=True needs pairs of rows, but how={self.how!r} returns left rows only")
+        for side, period, names in (
+            ("left", self.left_period, self.keys.left),
+            ("right", self.right_period, self.keys.right),
+        ):
+            for name in names:
+                if name in (period.start, period.end):
+                    raise UsageError(
+                        f"{name!r} is a period column of the {side} table and cannot be an equality key; "
+                        "on= is for keys, the relation compares the periods"
+                    )
+
+
+def join_kind(how: str, allowed: Sequence[str] = tuple(HOWS)) -> str:
+    """Read ``how``, also in Spark's spellings."""
+    for kind, spellings in HOWS.items():
+        if isinstance(how, str) and how.lower() in spellings and kind in allowed:
+            return kind
+    raise UsageError(f"how={how!r} is unknown. {did_you_mean(str(how), allowed)}")
+
+
+def choose(option: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a value that is not among the known ones."""
+    if value not in known:
+        raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(str(value), known)}")
+
+
+def suffix_pair(suffixes: object) -> tuple[str, str]:
+    """Read the two suffixes for equal column names."""
+    pair = tuple(suffixes) if isinstance(suffixes, tuple | list) else ()
+    if len(pair) != 2 or not all(isinstance(suffix, str) for suffix in pair):
+        raise UsageError(f"suffixes={suffixes!r} is no pair of texts; give two, such as ('', '_right')")
+    return pair[0], pair[1]

@@ -1,0 +1,24 @@
+"""What to do with rows whose period is invalid or empty."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from timeloom.errors import UsageError, did_you_mean
+
+OnInvalid = Literal["error", "quarantine", "drop"]
+OnEmpty = Literal["error", "drop", "point"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The user's choice for invalid rows, and for empty periods; the latter follow the former unless set."""
+
+    on_invalid: OnInvalid = "error"
+    empty: OnEmpty | None = None
+
+    def __post_init__(self) -> None:
+        known = {"on_invalid": ("error", "quarantine", "drop"), "empty": ("error", "drop", "point")}
+        for option, choices in known.items():
+            value = getattr(self, option)
+            if value not in choices and not (option == "empty" and value is None):
+                raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(str(value), choices)}")

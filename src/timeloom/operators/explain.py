@@ -1,0 +1,36 @@
+"""`explain`: the plan that a call would run."""
+
+from collections.abc import Callable
+from typing import Any
+
+from timeloom.errors import UsageError, did_you_mean
+from timeloom.model.explanation import Explanation
+from timeloom.operators.registry import verbs
+
+
+def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Explanation:
+    """Say what a call of a verb would do, and why, without making its result.
+
+    Parameters
+    ----------
+    verb
+        The verb itself (``tl.join``) or its name.
+    *args, **kwargs
+        The arguments of the call.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> shifts = pa.table({"start": [1, 5], "end": [4, 9]})
+    >>> tl.explain(tl.join, shifts, shifts)["algorithm"]
+    'forward_scan'
+    """
+    known = verbs()
+    name = verb if isinstance(verb, str) else getattr(verb, "__name__", repr(verb))
+    found = known.get(name)
+    if found is None:
+        raise UsageError(f"{name!r} is no verb. {did_you_mean(name, known)}")
+    if found.explain is None:
+        raise UsageError(f"{name} runs in one way only; there is nothing to explain")
+    plan: Explanation = found.explain(*args, **kwargs)
+    return plan

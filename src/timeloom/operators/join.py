@@ -1,0 +1,173 @@
+"""`join`: pairs of rows whose periods are in a relation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from timeloom.errors import UsageError
+from timeloom.model.explanation import Explanation
+from timeloom.model.join import JoinRequest
+from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as find_relation
+from timeloom.model.naming import Keys, column_names
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.ticks import Span
+from timeloom.operators.registry import verb
+
+
+def _request(
+    relation: RelationLike = "intersects",
+    *,
+    on: "str | Sequence[str] | None" = None,
+    how: str = "inner",
+    delta: "Span | str | None" = None,
+    epsilon: "Span | str | None" = None,
+    overlap: bool = False,
+    columns: "Sequence[str] | None" = None,
+    suffixes: tuple[str, str] = ("", "_right"),
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+    strategy: str = "auto",
+) -> JoinRequest:
+    return JoinRequest(
+        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        keys=Keys.of(on, left_on, right_on),
+        how=how,
+        left_period=Period.of(left_period or period),
+        right_period=Period.of(right_period or period),
+        policy=Policy(on_invalid, empty),
+        overlap=overlap,
+        suffixes=suffixes,
+        columns=None if columns is None else column_names("columns", columns),
+        algorithm=algorithm,
+        strategy=strategy,
+    )
+
+
+def _explain(left: Any, right: Any, relation: RelationLike = "intersects", **options: Any) -> Explanation:
+    options.pop("batches", None)
+    options.pop("batch_rows", None)
+    request = _request(relation, **options)
+    return _engine(left, right).explain_join(left, right, request)  # type: ignore[no-any-return]
+
+
+@verb(inputs=("left", "right"), explain=_explain)
+def join(
+    left: Any,
+    right: Any,
+    relation: RelationLike = "intersects",
+    *,
+    on: "str | Sequence[str] | None" = None,
+    how: str = "inner",
+    delta: "Span | str | None" = None,
+    epsilon: "Span | str | None" = None,
+    overlap: bool = False,
+    columns: "Sequence[str] | None" = None,
+    suffixes: tuple[str, str] = ("", "_right"),
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+    strategy: str = "auto",
+    batches: bool = False,
+    batch_rows: int = 1_000_000,
+) -> Any:
+    """Join two tables on a relation between their periods.
+
+    Parameters
+    ----------
+    left, right
+        Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
+    relation
+        A name (``"during"``, ``"iseql.before"``, ``"meets | met_by"``), a `Relation`, or a list of these.
+    on, left_on, right_on
+        Equality keys. A null key matches nothing.
+    how
+        ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
+    delta, epsilon
+        The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
+    overlap
+        Add ``overlap_start`` and ``overlap_end``, the time that both periods share; null where they share none.
+    columns
+        The output columns wanted, by their output names; nothing else is read.
+    suffixes
+        What to append to left and right columns of equal names.
+    period, left_period, right_period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+    algorithm
+        ``"auto"``, ``"forward_scan"``, ``"sweep"``, ``"range_tree"`` or ``"skip"``; all return the same rows.
+    strategy
+        On Spark: ``"auto"``, ``"broadcast"``, ``"slices"`` or ``"keys"``.
+    batches, batch_rows
+        On local tables: yield Arrow record batches of at most ``batch_rows`` rows instead of one table.
+
+    Returns
+    -------
+    A table of the left input's kind; with ``on_invalid="quarantine"`` a `Quarantined` with ``result`` and ``rejected``.
+    The order of rows is not promised, except that semi and anti joins keep the order of a local left table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> shifts = pa.table({"who": ["Ann", "Bob"], "start": [1, 5], "end": [5, 9]})
+    >>> calls = pa.table({"call": [1, 2, 3], "start": [4, 5, 9], "end": [6, 6, 10]})
+    >>> tl.join(shifts, calls, columns=["who", "call"]).sort_by("call").to_pylist()
+    [{'who': 'Ann', 'call': 1}, {'who': 'Bob', 'call': 1}, {'who': 'Bob', 'call': 2}]
+
+    Bob's shift ends at 9, when call 3 begins: periods are half-open, so they meet without sharing an instant.
+
+    >>> tl.join(shifts, calls, "meets", columns=["who", "call"]).to_pylist()
+    [{'who': 'Ann', 'call': 2}, {'who': 'Bob', 'call': 3}]
+    """
+    request = _request(
+        relation,
+        on=on,
+        how=how,
+        delta=delta,
+        epsilon=epsilon,
+        overlap=overlap,
+        columns=columns,
+        suffixes=suffixes,
+        period=period,
+        left_period=left_period,
+        right_period=right_period,
+        left_on=left_on,
+        right_on=right_on,
+        on_invalid=on_invalid,
+        empty=empty,
+        algorithm=algorithm,
+        strategy=strategy,
+    )
+    engine = _engine(left, right)
+    if not batches:
+        return engine.join(left, right, request)
+    if not hasattr(engine, "join_batches"):
+        raise UsageError("batches=True is for local tables; on Spark the result streams to its sink by itself")
+    if batch_rows < 1:
+        raise UsageError(f"batch_rows={batch_rows} is too small; give 1 or more")
+    return engine.join_batches(left, right, request, batch_rows)
+
+
+def _engine(left: Any, right: Any) -> Any:
+    from timeloom.engines.frames import family_of
+
+    if family_of({"left": left, "right": right}) == "spark":
+        from timeloom.engines.spark import join as spark
+
+        return spark
+    from timeloom.engines.local import join as local
+
+    return local

@@ -1,0 +1,45 @@
+"""All verbs, by name. The command line and pipelines are derived from here, so a new verb appears there by itself."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A public verb: its function, the names of its table parameters, and how to explain a call.
+
+    ``explain`` takes the arguments of the verb and returns an `Explanation`; None when there is nothing to choose.
+    ``many`` says that the (only) table parameter takes a list of tables as well.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple[str, ...]
+    explain: Callable[..., Any] | None = None
+    many: bool = False
+
+
+_VERBS: dict[str, Verb] = {}
+
+
+def verb(*, inputs: tuple[str, ...], explain: Callable[..., Any] | None = None, many: bool = False) -> Callable[[F], F]:
+    """Register a function as a verb."""
+
+    def register(function: F) -> F:
+        _VERBS[function.__name__] = Verb(function.__name__, function, inputs, explain, many)
+        return function
+
+    return register
+
+
+def verbs() -> dict[str, Verb]:
+    """Every verb, sorted by name: each module beside this one that registers a function adds one."""
+    package = importlib.import_module("timeloom.operators")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"timeloom.operators.{module.name}")
+    return dict(sorted(_VERBS.items()))
