@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
 from timeloom.kernels.dominance import Rectangles, count_rectangles, points_of, sum_rectangles
-from timeloom.kernels.rectangles import MAX, MIN
+from timeloom.model.ticks import MAX_TICK as MAX
+from timeloom.model.ticks import MIN_TICK as MIN
 
 ticks = st.integers(0, 12)
 periods = st.tuples(ticks, ticks).filter(lambda p: p[0] < p[1]) | st.tuples(ticks, st.just(int(MAX)))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Order, Positions, Ticks, rank, ranks, sort
-from timeloom.kernels.rectangles import MAX, MIN
+from timeloom.model.ticks import MAX_TICK as MAX
+from timeloom.model.ticks import MIN_TICK as MIN
 
 Counts = NDArray[np.int64]
 
