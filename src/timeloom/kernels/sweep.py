@@ -1,11 +1,14 @@
-"""JoinByS and LazyJoinByS over a gapless hash map, compiled as one loop.
+"""JoinByS and LazyJoinByS, compiled as one loop.
 
 An interval-timestamp join (sweeping paper, sections 5.3 and 7.2): each interval is active from the last of
 its starts to the first of its ends, both included, and each point joins with the intervals that are active
 when it is met. The starts and the ends of the intervals come from at most two sorted columns each, shifted on
 the fly. That is the paper's pipeline of filtering, shifting and merging iterators, with second-start and
 first-end on top: between two points the order of the intervals' endpoints cannot be observed, so each column
-is advanced by itself, and one state per interval tells how many starts are still missing.
+is advanced by itself, and one number per interval tells how many starts are still missing.
+
+The active set is a gapless hash map (see `gapless`). As the keys are row positions, each row has a bucket of
+its own, no chains are needed, and the same number serves as the row's state.
 """
 
 from typing import NamedTuple
@@ -13,16 +16,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import GaplessMap, insert, remove
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
-from timeloom.kernels.rectangles import MAX, MIN, shifted
+from timeloom.kernels.rectangles import shifted
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 BUFFER = 32
 """Points that the lazy join collects before it scans the active set once for all of them."""
 
-ENDED = np.int8(-1)
-POINT, START_A, START_B, END_A, END_B = range(5)
+ENDED = -1
+"""State of a row that has ended; below it, rows that wait for -1 - state starts; from 0 on, active elements."""
+
+POINT, START_A, START_B, END_A, END_B, TAIL = range(6)
+"""Where a sweep stands: the cursors of its columns, and the number of active elements."""
+
 SCANS, GETNEXT, CANDIDATES, PAIRS = range(4)
 
 
@@ -55,91 +62,102 @@ class Selection(NamedTuple):
     high: Ticks
 
 
+class Active(NamedTuple):
+    """The state of each row, and the active elements side by side: their rows and their windows."""
+
+    states: Positions
+    rows: Positions
+    low: Ticks
+    high: Ticks
+
+
 @compiled
-def end_intervals(
-    column: Column, cursor: int, time: int, missing: NDArray[np.int8], active: GaplessMap
-) -> int:
-    """Retire all intervals whose end lies before this time; answer the column's new cursor."""
-    distance = column.distance
-    if distance >= 0 and time <= MIN + distance:
-        return cursor
+def end_intervals(column: Column, cursor: int, time: int, active: Active, tail: int) -> tuple[int, int]:
+    """Retire all intervals whose end lies before this time; answer the new cursor and tail."""
+    times, ids, distance = column
+    states, rows, low, high = active
+    if distance >= 0 and time <= MIN_TICK + distance:
+        return cursor, tail
     limit = time - 1 - distance if distance >= 0 else shifted(time, -distance - 1)
-    while cursor < column.times.size and column.times[cursor] <= limit:
-        row = column.ids[cursor]
-        if missing[row] == 0:
-            remove(active, row)
-        missing[row] = ENDED
+    while cursor < times.size and times[cursor] <= limit:
+        row = ids[cursor]
+        element = states[row]
+        states[row] = ENDED
+        if element >= 0:
+            tail -= 1
+            moved = rows[tail]
+            if moved != row:
+                rows[element] = moved
+                low[element] = low[tail]
+                high[element] = high[tail]
+                states[moved] = element
         cursor += 1
-    return cursor
+    return cursor, tail
 
 
 @compiled
 def start_intervals(
-    column: Column,
-    cursor: int,
-    time: int,
-    missing: NDArray[np.int8],
-    active: GaplessMap,
-    selection: Selection,
-) -> tuple[int, GaplessMap]:
-    """Activate all intervals whose last start has come by this time; answer the new cursor and the map."""
-    distance = column.distance
-    if distance > 0 and time < MIN + distance:
-        return cursor, active
+    column: Column, cursor: int, time: int, active: Active, selection: Selection, tail: int
+) -> tuple[int, int]:
+    """Activate all intervals whose last start has come by this time, as long as there is room."""
+    times, ids, distance = column
+    states, rows, low, high = active
+    if distance > 0 and time < MIN_TICK + distance:
+        return cursor, tail
     limit = shifted(time, -distance)
-    while cursor < column.times.size and column.times[cursor] <= limit:
-        row = column.ids[cursor]
+    while cursor < times.size and times[cursor] <= limit and tail < rows.size:
+        row = ids[cursor]
         cursor += 1
-        if missing[row] > 0:
-            missing[row] -= 1
-            if missing[row] == 0:
-                low, high = 0, 0
-                if selection.low.size:
-                    low, high = selection.low[row], selection.high[row]
-                if low <= high:
-                    active = insert(active, row, low, high)
-    return cursor, active
+        if states[row] < ENDED - 1:
+            states[row] += 1
+        elif states[row] == ENDED - 1:
+            if selection.low.size:
+                low[tail] = selection.low[row]
+                high[tail] = selection.high[row]
+            states[row] = tail
+            rows[tail] = row
+            tail += 1
+    return cursor, tail
 
 
 @compiled
-def quiet_until(streams: Streams, cursors: NDArray[np.int64]) -> int:
-    """The last time before which no further interval starts or ends."""
-    quiet = int(MAX)
-    for column, at in ((streams.starts_a, cursors[START_A]), (streams.starts_b, cursors[START_B])):
-        if at < column.times.size:
-            quiet = min(quiet, shifted(column.times[at], column.distance - 1))
-    for column, at in ((streams.ends_a, cursors[END_A]), (streams.ends_b, cursors[END_B])):
-        if at < column.times.size:
-            quiet = min(quiet, shifted(column.times[at], column.distance))
-    return quiet
+def quiet_until(column: Column, cursor: int, offset: int) -> int:
+    """The time of the column's next endpoint, moved by an offset; the end of the axis if there is none."""
+    if cursor == column.times.size:
+        return MAX_TICK
+    return shifted(column.times[cursor], column.distance + offset)
 
 
 @compiled
 def emit(
-    active: GaplessMap,
+    active: Active,
+    tail: int,
     points: Positions,
     other: Ticks,
+    first: int,
+    last: int,
     written: int,
     out_intervals: Positions,
     out_points: Positions,
 ) -> int:
-    """Write the pairs of all active intervals with these points; answer how much is written now.
+    """Write the pairs of all active intervals with points first..last; answer how much is written now.
 
     With a selection each candidate is written before it is judged, so there must be room for all candidates.
     """
-    for element in range(active.tail[0]):
-        row = active.keys[element]
+    _, rows, lows, highs = active
+    for element in range(tail):
+        row = rows[element]
         if other.size == 0:
-            for at in range(points.size):
+            for at in range(first, last):
                 out_intervals[written] = row
                 out_points[written] = points[at]
                 written += 1
-            continue
-        low, high = active.low[element], active.high[element]
-        for at in range(points.size):
-            out_intervals[written] = row
-            out_points[written] = points[at]
-            written += (other[at] >= low) & (other[at] <= high)
+        else:
+            low, high = lows[element], highs[element]
+            for at in range(first, last):
+                out_intervals[written] = row
+                out_points[written] = points[at]
+                written += (other[at] >= low) & (other[at] <= high)
     return written
 
 
@@ -147,48 +165,49 @@ def emit(
 def join_by_s(
     streams: Streams,
     selection: Selection,
-    missing: NDArray[np.int8],
-    active: GaplessMap,
+    active: Active,
     cursors: NDArray[np.int64],
     buffer: int,
     out_intervals: Positions,
     out_points: Positions,
     counters: NDArray[np.int64],
-) -> tuple[int, GaplessMap]:
-    """Sweep on from the cursors until all points are met or the output is full; answer how much was written.
+) -> int:
+    """Sweep on from the cursors until all points are met or there is no room; answer how much was written.
 
-    ``missing[i]`` counts the starts that interval i still waits for. With a buffer of 1 this is JoinByS; a
-    larger one makes it lazy: consecutive points that see the same active set share one scan of it.
+    With a buffer of 1 this is JoinByS; a larger one makes it lazy: consecutive points that see the same
+    active set share one scan of it. The caller must make room, in the output or among the active elements,
+    and call again.
     """
-    points, written = streams.points, 0
-    at = cursors[POINT]
+    points, starts_a, starts_b, ends_a, ends_b = streams
+    at, tail, written = cursors[POINT], cursors[TAIL], 0
+    start_a, start_b, end_a, end_b = cursors[START_A], cursors[START_B], cursors[END_A], cursors[END_B]
+    scans = getnext = seen = 0
     while at < points.times.size:
         time = points.times[at]
-        cursors[END_A] = end_intervals(streams.ends_a, cursors[END_A], time, missing, active)
-        cursors[END_B] = end_intervals(streams.ends_b, cursors[END_B], time, missing, active)
-        cursors[START_A], active = start_intervals(
-            streams.starts_a, cursors[START_A], time, missing, active, selection
-        )
-        cursors[START_B], active = start_intervals(
-            streams.starts_b, cursors[START_B], time, missing, active, selection
-        )
+        end_a, tail = end_intervals(ends_a, end_a, time, active, tail)
+        end_b, tail = end_intervals(ends_b, end_b, time, active, tail)
+        start_a, tail = start_intervals(starts_a, start_a, time, active, selection, tail)
+        start_b, tail = start_intervals(starts_b, start_b, time, active, selection, tail)
+        if tail == active.rows.size:
+            break
         stop = at + 1
         if buffer > 1:
-            quiet = quiet_until(streams, cursors)
+            quiet = min(quiet_until(starts_a, start_a, -1), quiet_until(starts_b, start_b, -1))
+            quiet = min(quiet, quiet_until(ends_a, end_a, 0), quiet_until(ends_b, end_b, 0))
             while stop < points.times.size and stop - at < buffer and points.times[stop] <= quiet:
                 stop += 1
-        scanned = active.tail[0]
-        if scanned:
-            stop = min(stop, at + (out_points.size - written) // scanned)
+        if tail:
+            stop = min(stop, at + (out_points.size - written) // tail)
             if stop == at:
                 break
-            written = emit(
-                active, points.ids[at:stop], selection.other[at:stop], written, out_intervals, out_points
-            )
-            counters[SCANS] += 1
-            counters[GETNEXT] += scanned
-            counters[CANDIDATES] += scanned * (stop - at)
+            written = emit(active, tail, points.ids, selection.other, at, stop, written, out_intervals, out_points)
+            scans += 1
+            getnext += tail
+            seen += tail * (stop - at)
         at = stop
-    cursors[POINT] = at
+    cursors[:] = at, start_a, start_b, end_a, end_b, tail
+    counters[SCANS] += scans
+    counters[GETNEXT] += getnext
+    counters[CANDIDATES] += seen
     counters[PAIRS] += written
-    return written, active
+    return written

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import empty_map
 from timeloom.kernels.order import Order, Positions, Ticks, sort
 from timeloom.kernels.rectangles import point_ranges
-from timeloom.kernels.sweep import BUFFER, POINT, Column, Selection, Streams, join_by_s
+from timeloom.kernels.sweep import BUFFER, ENDED, POINT, TAIL, Active, Column, Selection, Streams, join_by_s
 from timeloom.kernels.sweep_plan import Bounds, Rewrite, rewrites
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -18,6 +17,9 @@ Pairs = tuple[Positions, Positions]
 
 CHUNK = 1 << 20
 """Pairs that one call of the kernel writes, unless more are active at once."""
+
+FIRST_ELEMENTS = 1024
+"""Room for active rows at first; it doubles when they fill it."""
 
 NO_COLUMN = Column(np.empty(0, np.int64), np.empty(0, np.int32), 0)
 NO_SELECTION = Selection(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -166,21 +168,30 @@ def _sweep(
     sides: int,
     counters: Counters,
 ) -> Iterator[Pairs]:
-    missing = np.full(rows, waits, np.int8)
-    cursors = np.zeros(5, np.int64)
-    active = empty_map(64)
-    total = streams.points.times.size
-    while cursors[POINT] < total:
-        room = max(chunk, int(active.tail[0]))
+    cursors = np.zeros(6, np.int64)
+    active = Active(np.full(rows, ENDED - waits, np.int32), *_elements(FIRST_ELEMENTS))
+    while cursors[POINT] < streams.points.times.size:
+        if cursors[TAIL] == active.rows.size:
+            active = _grown(active)
+        room = max(chunk, int(cursors[TAIL]))
         out_intervals, out_points = np.empty(room, np.int32), np.empty(room, np.int32)
         counted = np.zeros(4, np.int64)
         buffer = BUFFER if lazy else 1
-        written, active = join_by_s(
-            streams, selection, missing, active, cursors, buffer, out_intervals, out_points, counted
-        )
+        written = join_by_s(streams, selection, active, cursors, buffer, out_intervals, out_points, counted)
         counters.add(counted, sides)
         if written:
             yield out_intervals[:written], out_points[:written]
+
+
+def _elements(size: int) -> tuple[Positions, Ticks, Ticks]:
+    return np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+
+
+def _grown(active: Active) -> Active:
+    size = active.rows.size
+    larger = Active(active.states, *_elements(2 * size))
+    larger.rows[:size], larger.low[:size], larger.high[:size] = active.rows, active.low, active.high
+    return larger
 
 
 def _together(batches: list[Pairs]) -> Pairs:
