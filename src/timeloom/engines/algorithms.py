@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeloom.engines.drivers import exact_pieces
-from timeloom.engines.matches import Matches, Source
+from timeloom.engines.matches import Matches, Pairs, Source
 from timeloom.engines.matching import Problem, cheapest, drive, ranges
 from timeloom.kernels import runs
+from timeloom.kernels.sweep_join import PeriodTable, sweep_join, sweep_pairs
 from timeloom.model.box import Box
 
 WASTE = 16
@@ -85,4 +86,20 @@ def _forward_scan(problem: Problem, box: Box) -> list[Source]:
     return [drive(problem, driver) for driver in exact_pieces(box) or [cheapest(problem, box)[0]]]
 
 
-_ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {"forward_scan": _forward_scan}
+def _sweep(problem: Problem, box: Box) -> list[Source]:
+    """The sweeping join. With keys, each driving row's interval is cut to its key's stretch of the axis."""
+    left, right = problem.left, problem.right
+    if problem.fold is None:
+        return [Pairs(*sweep_join(PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends), box))]
+    best, _ = cheapest(problem, box)
+    driving, driven = problem.sides(best.flip)
+    rows = np.arange(len(driving))
+    selection = (
+        () if best.exact else (problem.placed(driven, not best.by_end), *ranges(problem, best.rest, driving, rows))
+    )
+    active = ranges(problem, best.point, driving, rows)
+    intervals, points = sweep_pairs(problem.placed(driven, best.by_end), *active, *selection)
+    return [Pairs(points, intervals) if best.flip else Pairs(intervals, points)]
+
+
+_ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {"forward_scan": _forward_scan, "sweep": _sweep}

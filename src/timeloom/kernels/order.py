@@ -17,6 +17,7 @@ Positions = NDArray[np.int32]
 
 SAMPLE = 4096
 MAX_ROWS = 2**31 - 1
+_WIDEST = 2**62  # distances on the grid must fit into int64
 
 
 class Order(NamedTuple):
@@ -48,6 +49,7 @@ def _grid(column: Ticks) -> tuple[int, int, int]:
     low, high = int(sample[edge]), int(sample[-1 - edge])
     margin = (high - low) // 64
     low, high = max(int(column.min()), low - margin), min(int(column.max()), high + margin)
+    high = min(high, low + _WIDEST)
     wanted = min(max(column.size.bit_length(), 4), 26)
     shift = max(0, (high - low).bit_length() - wanted)
     return low, shift, ((high - low) >> shift) + 1
@@ -58,8 +60,9 @@ def bucket(value: int, base: int, shift: int, buckets: int) -> int:
     """The bucket of a value; values beyond the grid belong to its edge buckets."""
     if value <= base:
         return 0
-    number = np.int64((np.uint64(value) - np.uint64(base)) >> np.uint64(shift))
-    return int(min(number, np.int64(buckets - 1)))
+    if value >= base + ((buckets - 1) << shift):
+        return buckets - 1
+    return (value - base) >> shift
 
 
 @compiled

@@ -1,14 +1,14 @@
 """Relations by name: ``"during"``, ``"iseql.before"``, ``"~iseql.start_preceding"``, ``"meets | before"``."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.model import allen, iseql
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import Span
 
-RelationLike = str | Relation | Iterable["str | Relation"]
-"""A relation, its name, names joined by ``|``, or several of either, meaning any of them."""
+RelationLike = str | Relation | Callable[..., Relation] | Iterable["str | Relation"]
+"""A relation, its name, its maker (``tl.iseql.during``), names joined by ``|``, or a list, meaning any of them."""
 
 ALL_NAMES = (*allen.NAMES, *(f"iseql.{name}" for name in iseql.MAKERS))
 
@@ -33,6 +33,8 @@ def relation(name: RelationLike, *, delta: "Span | str | None" = None, epsilon: 
     """
     limits = {"delta": delta, "epsilon": epsilon}
     given = {option: value for option, value in limits.items() if value is not None}
+    if callable(name):
+        name = f"iseql.{name.__name__}"
     if isinstance(name, Relation):
         return _without_limits(name, name.name, given)
     parts = [part.strip() for part in name.split("|")] if isinstance(name, str) else list(name)

@@ -1,0 +1,9 @@
+"""Settings of the whole suite."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", settings.get_profile("default"), max_examples=10)
+settings.load_profile("few" if os.environ.get("TIMELOOM_FEW_EXAMPLES") else "default")
