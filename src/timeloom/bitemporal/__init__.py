@@ -1,0 +1,1 @@
+"""Bitemporal tables and the index for sliding windows over them."""

@@ -1,0 +1,117 @@
+"""Buckets of application time over growing columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from timeloom.errors import UsageError
+from timeloom.kernels.bisw import Ticks
+from timeloom.kernels.bisw_buckets import BLOCK, NO_BLOCK, Rows, bucket, crossing_buckets, file_rows
+from timeloom.model.ticks import FOREVER, MAX_TICK
+
+MOST_BUCKETS = 1 << 22
+ROWS_PER_BUCKET = 1024
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equal ranges of application time, counted from a first instant."""
+
+    base: int
+    width: int
+    buckets: int
+
+    @classmethod
+    def over(cls, instants: Ticks, width: int | None) -> "Grid":
+        """Lay a grid over these instants: of the given width, or of about as many rows per bucket as pays."""
+        known = instants[instants != FOREVER]
+        if not known.size:
+            return cls(0, width or 1, 1)
+        low, high = int(known.min()), int(known.max())
+        if width is None:
+            sample = np.sort(known[:: max(1, known.size // 4096)])
+            edge = sample.size // 256
+            low, high = int(sample[edge]), int(sample[-1 - edge])
+            count = max(1, known.size // ROWS_PER_BUCKET)
+            width = max(1, (high - low) // count + 1)
+        else:
+            low -= low % width
+        buckets = (high - low) // width + 1
+        if buckets > MOST_BUCKETS:
+            raise UsageError(
+                f"bucket={width} cuts the application times {low}..{high} into {buckets:,} buckets; "
+                f"expected at most {MOST_BUCKETS:,}: give a wider bucket, or leave it out"
+            )
+        return cls(low, width, max(1, min(buckets, (MAX_TICK - max(low, 0)) // width)))
+
+    def number(self, instant: int) -> int:
+        """The bucket of an instant."""
+        return bucket(instant, self.base, self.width, self.buckets)
+
+
+class Buckets:
+    """The rows by one of their application endpoints: per bucket in order of arrival."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.newest: Rows = np.full(grid.buckets, NO_BLOCK, np.int32)
+        self.filled: Rows = np.zeros(grid.buckets, np.int32)
+        self.earlier: Rows = np.empty(0, np.int32)
+        self.pool: Rows = np.empty(0, np.int32)
+        self.blocks = 0
+
+    def file(self, instants: Ticks, begin: int, end: int) -> None:
+        """Append the rows begin..end."""
+        added = end - begin
+        wanted = self.blocks + min(added, self.grid.buckets + added // BLOCK + 1)
+        if wanted > self.earlier.size:
+            room = max(wanted, self.earlier.size + self.earlier.size // 4)
+            self.earlier = _resized(self.earlier, room)
+            self.pool = _resized(self.pool, room * BLOCK)
+        self.blocks = file_rows(
+            instants,
+            begin,
+            end,
+            self.grid.base,
+            self.grid.width,
+            self.newest,
+            self.filled,
+            self.earlier,
+            self.pool,
+            self.blocks,
+        )
+
+    def crossing(
+        self,
+        after: int,
+        upto: int,
+        rows: tuple[int, int],
+        level: int,
+        reach: Ticks,
+        keys: tuple[Ticks, Ticks, Ticks, Ticks],
+    ) -> Ticks:
+        """Of the rows whose endpoint lies in (after, upto], those that may enter or leave."""
+        return crossing_buckets(
+            self.grid.number(after),
+            self.grid.number(upto),
+            rows[0],
+            rows[1],
+            self.newest,
+            self.filled,
+            self.earlier,
+            self.pool,
+            level,
+            reach,
+            *keys,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, without room to grow."""
+        return self.newest.nbytes + self.filled.nbytes + self.blocks * (BLOCK + 1) * 4
+
+
+def _resized(array: Rows, size: int) -> Rows:
+    resized = np.empty(size, np.int32)
+    resized[: array.size] = array
+    return resized

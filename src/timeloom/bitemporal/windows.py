@@ -1,0 +1,126 @@
+"""Window queries over the index: an iterator of steps, each a delta to the step before."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.bitemporal.expressions import Expression
+from timeloom.bitemporal.timelines import State
+from timeloom.engines.ticks import TimeType
+from timeloom.kernels.bisw import Ticks, Windows, bounds_of
+
+LARGEST_STRETCH = 1024
+"""Deltas are read for 1, 4, 16, … and at last for so many steps at once."""
+
+
+class Step:
+    """One window of a query.
+
+    Attributes
+    ----------
+    number
+        0 for the initial window, then 1, 2, ….
+    sys, app
+        The first and the last instant of the window on each axis, both included.
+    entered, left
+        The rows that are inside this window and were not inside the one before, and the other way round; ascending
+        row numbers. The initial window's rows all enter.
+    values
+        What ``select`` asked for, by name.
+    """
+
+    __slots__ = ("_query", "app", "entered", "left", "number", "sys", "values")
+
+    def __init__(self, query: "WindowQuery", number: int, sys: Any, app: Any, entered: Ticks, left: Ticks) -> None:
+        self._query = query
+        self.number = number
+        self.sys = sys
+        self.app = app
+        self.entered = entered
+        self.left = left
+        self.values: dict[str, Any] = {}
+
+    def valid(self) -> Ticks:
+        """All rows inside this window, as ascending row numbers."""
+        return self._query.valid(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Step({self.number}, sys={self.sys}, app={self.app}, "
+            f"entered={self.entered.tolist()}, left={self.left.tolist()})"
+        )
+
+
+class WindowQuery:
+    """A sliding-window query over one pinned state of the index. Iterate over it for its steps, as often as needed."""
+
+    def __init__(
+        self,
+        state: State,
+        windows: Windows,
+        meaning: int,
+        types: tuple[TimeType, TimeType],
+        numbers: Ticks | None,
+        expressions: Callable[[], dict[str, Expression]],
+        column: Callable[[str, Ticks], pa.Array],
+    ) -> None:
+        self._state = state
+        self._windows = windows
+        self._meaning = meaning
+        self._bounds = bounds_of(windows, meaning)
+        self._types = types
+        self._numbers = numbers
+        self._expressions = expressions
+        self._column = column
+        self._known: tuple[int, Ticks] = (-1, np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return int(self._bounds.shape[1])
+
+    def __iter__(self) -> Iterator[Step]:
+        expressions = self._expressions()
+        for step in self._steps():
+            for name, expression in expressions.items():
+                if expression.by_delta:
+                    expression.slide(step.entered, step.left, self._column)
+                step.values[name] = expression.value(step.valid, self._column)
+            yield step
+
+    def valid(self, step: Step) -> Ticks:
+        """All rows inside a step's window: by its delta if the step before is known, else from the index."""
+        number, rows = self._known
+        if number == step.number - 1:
+            rows = np.union1d(np.setdiff1d(rows, step.left, assume_unique=True), step.entered)
+        elif number != step.number:
+            rows = self._numbered(self._state.inside(self._bounds[:, step.number], self._meaning))
+        self._known = (step.number, rows)
+        return rows.copy()
+
+    def _steps(self) -> Iterator[Step]:
+        nothing = np.empty(0, np.int64)
+        initial = self._numbered(self._state.inside(self._bounds[:, 0], self._meaning))
+        self._known = (0, initial)
+        (sys, app), *_ = self._instants(0, 1)
+        yield Step(self, 0, sys, app, initial, nothing)
+        done, stretch = 0, 1
+        while done < len(self) - 1:
+            upto = min(done + stretch, len(self) - 1)
+            deltas = self._state.deltas(self._bounds[:, done : upto + 1], self._meaning)
+            for k, (sys, app) in enumerate(self._instants(done + 1, upto + 1)):
+                entered = deltas.entered[deltas.entered_at[k] : deltas.entered_at[k + 1]]
+                left = deltas.left[deltas.left_at[k] : deltas.left_at[k + 1]]
+                yield Step(self, done + 1 + k, sys, app, self._numbered(entered), self._numbered(left))
+            done, stretch = upto, min(stretch * 4, LARGEST_STRETCH)
+
+    def _instants(self, begin: int, end: int) -> list[tuple[tuple[Any, Any], tuple[Any, Any]]]:
+        """The windows of some steps in the user's own types."""
+        axes = (self._types[0], self._types[0], self._types[1], self._types[1])
+        first, last, app_first, app_last = (
+            kind.to_arrow(ticks[begin:end]).to_pylist() for kind, ticks in zip(axes, self._windows, strict=True)
+        )
+        return list(zip(zip(first, last, strict=True), zip(app_first, app_last, strict=True), strict=True))
+
+    def _numbered(self, rows: Ticks) -> Ticks:
+        return np.sort(rows if self._numbers is None else self._numbers[rows])

@@ -1,0 +1,90 @@
+"""Bitemporal sliding windows by definition: every row against every window, in plain Python.
+
+A row is (app_start, app_end, sys_start, sys_end), half-open on both axes, None for an open end. A window is the pair of
+its first and last instant, both included.
+"""
+
+
+def window_sequence(sys, app, ratio, steps):
+    """The windows of all steps. ``sys`` and ``app`` are (start, range, slide, start_slide)."""
+    (s0, sr, sp, ssp), (a0, ar, ap, asp) = sys, app
+    current = [[s0, s0 + sr], [a0, a0 + ar]]
+    sequence = [(tuple(current[0]), tuple(current[1]))]
+    turns = ["sys"] * ratio[0] + ["app"] * ratio[1]
+    for step in range(steps):
+        axis, pace, start_pace = (0, sp, ssp) if turns[step % len(turns)] == "sys" else (1, ap, asp)
+        current[axis][0] += start_pace
+        current[axis][1] += pace
+        sequence.append((tuple(current[0]), tuple(current[1])))
+    return sequence
+
+
+def holds(start, end, instant):
+    return start <= instant and (end is None or instant < end)
+
+
+def is_inside(row, sys, app, meaning):
+    app_start, app_end, sys_start, sys_end = row
+    if sys_start == sys_end or app_start == app_end:
+        return False
+    if meaning == "snapshot":
+        return holds(sys_start, sys_end, sys[1]) and holds(app_start, app_end, app[1])
+    if meaning == "visible":
+        return any(holds(sys_start, sys_end, t) for t in range(sys[0], sys[1] + 1)) and any(
+            holds(app_start, app_end, t) for t in range(app[0], app[1] + 1)
+        )
+    return sys[0] <= sys_start <= sys[1] and app[0] <= app_start <= app[1]
+
+
+def valid_rows(rows, sys, app, meaning="snapshot"):
+    return [number for number, row in enumerate(rows) if is_inside(row, sys, app, meaning)]
+
+
+def slide_query(rows, sys, app, ratio, steps, meaning="snapshot"):
+    """One (entered, left, valid) per step, as lists of row numbers."""
+    answers, before = [], []
+    for window in window_sequence(sys, app, ratio, steps):
+        now = valid_rows(rows, *window, meaning)
+        answers.append(([r for r in now if r not in before], [r for r in before if r not in now], now))
+        before = now
+    return answers
+
+
+class History:
+    """A bitemporal table by definition: for each system time, the list of (key, value, app_start, app_end) then."""
+
+    def __init__(self):
+        self.states = []
+
+    def commit(self, sys, facts):
+        self.states.append((sys, sorted(facts, key=repr)))
+
+    def current(self):
+        return list(self.states[-1][1]) if self.states else []
+
+    def at(self, sys):
+        facts = []
+        for time, state in self.states:
+            if time <= sys:
+                facts = state
+        return facts
+
+
+def change_portion(facts, key, portion, replacement):
+    """Apply an update (replacement is a value) or delete (replacement is None) to a portion of application time."""
+    low, high = portion
+    result = []
+    for fact in facts:
+        fact_key, value, start, end = fact
+        begin = start if low is None else max(start, low)
+        stop = end if high is None else (high if end is None else min(end, high))
+        if fact_key != key or (stop is not None and begin >= stop):
+            result.append(fact)
+            continue
+        if start < begin:
+            result.append((key, value, start, begin))
+        if replacement is not None:
+            result.append((key, replacement, begin, stop))
+        if stop is not None and (end is None or stop < end):
+            result.append((key, value, stop, end))
+    return result
