@@ -80,7 +80,9 @@ def column_ticks(
     null = np.zeros(len(array), np.bool_)
     if array.null_count:
         null = np.asarray(array.is_null())
-        array = pc.fill_null(array, pa.scalar(0, pa.int64()).cast(array.type))
+        array = pc.fill_null(
+            array, pa.scalar(0, pa.int32() if pa.types.is_date32(array.type) else pa.int64()).cast(array.type)
+        )
     if kind.axis is Axis.INTEGER:
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")
