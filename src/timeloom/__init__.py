@@ -7,6 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from timeloom.bitemporal.index import BitemporalIndex as BitemporalIndex
+    from timeloom.bitemporal.table import BitemporalTable as BitemporalTable
     from timeloom.engines.admission import Quarantined as Quarantined
     from timeloom.errors import DroppedRowsWarning as DroppedRowsWarning
     from timeloom.errors import InvalidInputError as InvalidInputError
@@ -19,12 +21,18 @@ if TYPE_CHECKING:
     from timeloom.model.names import relation as relation
     from timeloom.model.period import Period as Period
     from timeloom.model.relation import Relation as Relation
+    from timeloom.model.slide import Slide as Slide
+    from timeloom.operators.count_join import count_join as count_join
+    from timeloom.operators.depth import depth as depth
     from timeloom.operators.explain import explain as explain
     from timeloom.operators.join import join as join
+    from timeloom.operators.top_k import top_k as top_k
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "BitemporalIndex": "bitemporal.index",
+    "BitemporalTable": "bitemporal.table",
     "DroppedRowsWarning": "errors",
     "Explanation": "model.explanation",
     "InvalidInputError": "errors",
@@ -32,13 +40,17 @@ _HOME = {
     "Quarantined": "engines.admission",
     "Relation": "model.relation",
     "StorageError": "errors",
+    "Slide": "model.slide",
     "TimeloomError": "errors",
     "UsageError": "errors",
     "allen": "model",
+    "count_join": "operators.count_join",
+    "depth": "operators.depth",
     "explain": "operators.explain",
     "iseql": "model",
     "join": "operators.join",
     "relation": "model.names",
+    "top_k": "operators.top_k",
 }
 """The module in which each public name lives."""
 

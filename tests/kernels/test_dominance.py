@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
-from timeloom.kernels.dominance import Rectangles, count_rectangles, points_of, sum_rectangles
+from timeloom.kernels.dominance import count_ranked, sum_ranked
+from timeloom.kernels.dominance_ranks import Points, Rectangles, rank_rectangles
+from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from timeloom.model.ticks import MIN_TICK as MIN
 
@@ -13,6 +15,18 @@ ticks = st.integers(0, 12)
 periods = st.tuples(ticks, ticks).filter(lambda p: p[0] < p[1]) | st.tuples(ticks, st.just(int(MAX)))
 bound = ticks | st.sampled_from([int(MIN), int(MAX), int(MAX) - 1, int(MIN) + 1])
 rectangle = st.tuples(bound, bound, bound, bound)
+
+
+def points_of(starts, ends):
+    return Points(sort(starts), sort(ends))
+
+
+def count_rectangles(points, rectangles):
+    return count_ranked(points, rank_rectangles(points, rectangles))
+
+
+def sum_rectangles(points, rectangles, weights):
+    return sum_ranked(points, rank_rectangles(points, rectangles), weights)
 
 
 def columns(rows, width):

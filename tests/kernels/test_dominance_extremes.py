@@ -5,14 +5,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
-from timeloom.kernels.dominance import Rectangles, points_of
-from timeloom.kernels.dominance_extremes import NONE, least_in_rectangles
+from timeloom.kernels.dominance_extremes import NONE, least_ranked
+from timeloom.kernels.dominance_ranks import Points, Rectangles, rank_rectangles
+from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from timeloom.model.ticks import MIN_TICK as MIN
 
 ticks = st.integers(0, 12)
 periods = st.tuples(ticks, ticks).filter(lambda p: p[0] < p[1]) | st.tuples(ticks, st.just(int(MAX)))
 bound = ticks | st.sampled_from([int(MIN), int(MAX)])
+
+
+def points_of(starts, ends):
+    return Points(sort(starts), sort(ends))
+
+
+def least_in_rectangles(points, rectangles, values):
+    return least_ranked(points, rank_rectangles(points, rectangles), values)
 
 
 def columns(rows, width):

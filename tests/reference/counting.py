@@ -23,9 +23,9 @@ def matched(left, right, related):
 
 
 def top_k(counted, groups, k, ties):
-    """Positions of the k highest counts of each group, highest first, then by position."""
+    """Positions of the k highest counts of each group, highest first, then by position; groups as they appear."""
     chosen = []
-    for group in sorted(set(groups)):
+    for group in dict.fromkeys(groups):
         members = [row for row, of in enumerate(groups) if of == group]
         ranked = sorted(members, key=lambda row: (-counted[row], row))
         if ties == "all" and 0 < k <= len(ranked):

@@ -9,7 +9,7 @@ boundary between its first and last position; all rectangles that are cut at the
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.dominance import Points, Ranks, Rectangles, end_slots, places, ranks_of
+from timeloom.kernels.dominance_ranks import Points, Ranks, end_slots, places
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, sort
 from timeloom.model.ticks import MAX_TICK
@@ -22,17 +22,16 @@ NONE = np.int64(MAX_TICK)
 EMPTY, STARTS_UP, STARTS_DOWN, ENDS_UP, ENDS_DOWN, FOUR_SIDED = 0, 1, 2, 3, 4, 5
 
 
-def least_in_rectangles(points: Points, rectangles: Rectangles, values: Values) -> Values:
+def least_ranked(points: Points, ranked: Ranks, values: Values) -> Values:
     """Find the least value of the points in each rectangle, or ``NONE``."""
-    least = np.full(rectangles.low_start.size, NONE, np.int64)
-    size = points.by_start.values.size
+    least = np.full(ranked.first.size, NONE, np.int64)
+    size = points.size
     if not size or not least.size:
         return least
-    ranked = ranks_of(points, rectangles)
-    shapes = classify(rectangles, ranked, size)
+    shapes = classify(ranked, size)
     slots, positions = end_slots(points), places(points.by_end.ids, points.by_start.ids)
     starting, ending = values[points.by_start.ids], values[points.by_end.ids]
-    first, last, low, high = ranked
+    first, last, low, high = ranked[:4]
     sweeps = (
         (STARTS_UP, slots, starting, last, low, high),
         (STARTS_DOWN, slots[::-1].copy(), starting[::-1].copy(), size - first, low, high),
@@ -51,30 +50,19 @@ def least_in_rectangles(points: Points, rectangles: Rectangles, values: Values) 
 
 
 @compiled
-def classify(bounds: Rectangles, ranked: Ranks, size: int) -> NDArray[np.int8]:
-    """Choose the sweep for each row, and open the bounds that follow from others, in place.
-
-    A start lies before its end: ``end <= d`` implies ``start <= b`` if d - 1 <= b, and ``start >= a`` implies
-    ``end >= c`` if c <= a + 1.
-    """
-    low_start, high_start, low_end, high_end = bounds
-    first, last, low, high = ranked
-    shapes = np.zeros(first.size, np.int8)
-    for row in range(first.size):
-        a, b, c, d = low_start[row], high_start[row], low_end[row], high_end[row]
-        if a > b or c > d or first[row] >= last[row] or low[row] >= high[row]:
-            continue
-        if d <= b or d - 1 <= b:
-            last[row] = size
-        if c <= a or c - 1 <= a:
-            low[row] = 0
-        if first[row] == 0:
+def classify(ranked: Ranks, size: int) -> NDArray[np.int8]:
+    """Choose the sweep for each row by the bound that is open."""
+    shapes = np.zeros(ranked.first.size, np.int8)
+    for row in range(shapes.size):
+        if ranked.last[row] == 0:
+            shapes[row] = EMPTY
+        elif ranked.first[row] == 0:
             shapes[row] = STARTS_UP
-        elif last[row] == size:
+        elif ranked.last[row] == size:
             shapes[row] = STARTS_DOWN
-        elif low[row] == 0:
+        elif ranked.low[row] == 0:
             shapes[row] = ENDS_UP
-        elif high[row] == size:
+        elif ranked.high[row] == size:
             shapes[row] = ENDS_DOWN
         else:
             shapes[row] = FOUR_SIDED

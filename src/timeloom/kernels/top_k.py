@@ -18,11 +18,12 @@ def top_rows(counts: Counts, k: int, *, all_ties: bool) -> Positions:
 
 
 def top_rows_by_group(counts: Counts, groups: NDArray[np.int64], k: int, *, all_ties: bool) -> Positions:
-    """Find the rows with the k highest counts of each group; groups are dense numbers and come in their order."""
+    """Find the rows with the k highest counts of each group; groups come in the order of their first rows."""
     number = int(groups.max(initial=-1)) + 1
     members, bounds = members_of(groups, number)
     chosen = select_by_group(counts, members, bounds, k, all_ties)
-    return chosen[np.lexsort((chosen, -counts[chosen], groups[chosen]))]
+    first_rows = members[np.minimum(bounds[:-1], members.size - 1)]
+    return chosen[np.lexsort((chosen, -counts[chosen], first_rows[groups[chosen]]))]
 
 
 def _ranked(counts: Counts, rows: Positions) -> Positions:

@@ -1,0 +1,136 @@
+"""Count and aggregate the right rows of each left row, from arrays of ticks; no pair is written.
+
+This is the numeric heart of ``count_join`` and ``top_k``, on a local table as in a Spark task.
+"""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.engines.keys import NO_KEY
+from timeloom.engines.matching import Problem, ranges
+from timeloom.engines.threads import chunks, in_parallel
+from timeloom.errors import UsageError
+from timeloom.kernels.counting_endpoints import merge_endpoints
+from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_count
+from timeloom.kernels.dominance import count_ranked, sum_ranked
+from timeloom.kernels.dominance_extremes import NONE, least_ranked
+from timeloom.kernels.dominance_ranks import Points, Ranks, Rectangles, rank_rows, room_for
+from timeloom.model.allen import intersects
+from timeloom.model.box import FREE, Box, Range
+from timeloom.model.relation import Relation
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+Numbers = NDArray[np.int64]
+Ticks = NDArray[np.int64]
+SWEEPS = ("naive", "simple", "smart")
+
+
+class Counting:
+    """The rectangles of all left rows, one set for each box of a relation, ranked over the right rows once."""
+
+    def __init__(self, problem: Problem, boxes: tuple[Box, ...]) -> None:
+        self.problem = problem
+        problem.sort({(True, False), (True, True)})
+        self.points = Points(problem.orders[(True, False)], problem.orders[(True, True)])
+        self.ranked = [self._rank(rectangles_of(problem, box)) for box in boxes]
+
+    def counts(self) -> Numbers:
+        """How many right rows each left row has."""
+        return self._added([count_ranked(self.points, ranked) for ranked in self.ranked])
+
+    def sums(self, weights: Numbers) -> Numbers:
+        """The sum of a weight over the right rows of each left row; the weights must not overflow."""
+        return self._added([sum_ranked(self.points, ranked, weights) for ranked in self.ranked])
+
+    def least(self, values: Numbers) -> Numbers:
+        """The least value among the right rows of each left row, or NONE."""
+        found = np.full(len(self.problem.left), NONE, np.int64)
+        for ranked in self.ranked:
+            np.minimum(found, least_ranked(self.points, ranked, values), out=found)
+        return found
+
+    def _added(self, parts: list[Numbers]) -> Numbers:
+        return sum(parts[1:], start=parts[0]) if parts else np.zeros(len(self.problem.left), np.int64)
+
+    def _rank(self, rectangles: Rectangles) -> Ranks:
+        ranked = room_for(len(self.problem.left))
+        parts = chunks(len(self.problem.left), self.problem.threads)
+        orders = self.points.by_start, self.points.by_end
+        in_parallel([partial(rank_rows, *orders, rectangles, ranked, *part) for part in parts], self.problem.threads)
+        return ranked
+
+
+def rectangles_of(problem: Problem, box: Box) -> Rectangles:
+    """The bounds that a box puts on the right rows' starts and ends, for each left row.
+
+    On a folded axis every bound stays within the key's stretch. Rows of other keys lie below or above it with both of
+    their endpoints, so one lower and one upper bound keep them out, and sides that the box leaves open stay open.
+    """
+    on_start, on_end = needed(box)
+    every = np.arange(len(problem.left))
+    low_start, high_start = ranges(problem, on_start, problem.left, every)
+    low_end, high_end = ranges(problem, on_end, problem.left, every)
+    if problem.fold is not None:
+        by_start, by_end = _sides(on_start), _sides(on_end)
+        prefer_start = any(by_start) or not any(by_end)
+        keep_low_start = by_start[0] or (not by_end[0] and prefer_start)
+        keep_high_start = by_start[1] or (not by_end[1] and prefer_start)
+        low_start, high_start = _opened(low_start, high_start, keep_low_start, keep_high_start)
+        low_end, high_end = _opened(
+            low_end, high_end, by_end[0] or not keep_low_start, by_end[1] or not keep_high_start
+        )
+    return Rectangles(low_start, high_start, low_end, high_end)
+
+
+def needed(box: Box) -> tuple[tuple[Range, Range], tuple[Range, Range]]:
+    """The bounds on starts and on ends, without those of one axis if the other implies them."""
+    tight = box.tight() or box
+    starts, ends = (tight.start_start, tight.start_end), (tight.end_start, tight.end_end)
+    free = (FREE, FREE)
+    if Box(*starts, *free).implies(box):
+        return starts, free
+    if Box(*free, *ends).implies(box):
+        return free, ends
+    return (box.start_start, box.start_end), (box.end_start, box.end_end)
+
+
+def exists(problem: Problem, boxes: tuple[Box, ...]) -> NDArray[np.bool_]:
+    """Which left rows have any right row: what semi and anti joins need, at a cost that no number of pairs changes."""
+    return Counting(problem, boxes).counts() > 0
+
+
+def sweep_counts(problem: Problem, relation: Relation, algorithm: str) -> Numbers:
+    """Count by one of the sweeps of the count semi-join paper, which know ``intersects`` only."""
+    if relation != intersects:
+        raise UsageError(
+            f"algorithm={algorithm!r} counts 'intersects' only, not {relation.name!r}; "
+            "algorithm='auto' counts every relation"
+        )
+    left, right = problem.left, problem.right
+    counts = np.zeros(len(left), np.int64)
+    rows = np.arange(len(left)) if left.keys is None else np.flatnonzero(left.keys != NO_KEY)
+    sides = [problem.placed(side, by_end) for side in (left, right) for by_end in (False, True)]
+    endpoints = merge_endpoints(sides[0][rows], sides[1][rows], sides[2], sides[3])
+    if algorithm == "naive":
+        counts[rows] = naive_count(endpoints, rows.size, len(right))
+    elif algorithm == "simple":
+        counts[rows], _ = simple_count(endpoints, rows.size)
+    else:
+        counts[rows] = smart_count(endpoints, rows.size)
+    return counts
+
+
+def _sides(bounds: tuple[Range, Range]) -> tuple[bool, bool]:
+    """Whether there is any lower and any upper bound."""
+    lows, highs = zip(*bounds, strict=True)
+    return any(lo is not None for lo in lows), any(hi is not None for hi in highs)
+
+
+def _opened(low: Ticks, high: Ticks, keep_low: bool, keep_high: bool) -> tuple[Ticks, Ticks]:
+    """Open the sides that are not kept, except in rows that are empty."""
+    empty = low > high
+    opened_low = low if keep_low else np.where(empty, low, MIN_TICK)
+    opened_high = high if keep_high else np.where(empty, high, MAX_TICK)
+    return opened_low, opened_high

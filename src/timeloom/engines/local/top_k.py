@@ -1,0 +1,26 @@
+"""The rows with the most partners, on local tables."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.admission import answer
+from timeloom.engines.frames import require_columns
+from timeloom.engines.keys import group_keys
+from timeloom.engines.local.count_join import LocalCount
+from timeloom.kernels.top_k import top_rows, top_rows_by_group
+from timeloom.model.count_join import TopRequest
+
+
+def top_k(left: object, right: object, request: TopRequest) -> Any:
+    """Keep the k left rows with the highest counts, of all or of each group."""
+    task = LocalCount(left, right, request.count)
+    require_columns(task.left.table.column_names, list(request.by), "left")
+    counts, all_ties = task.counts(), request.ties == "all"
+    if request.by:
+        groups, _ = group_keys(task.left.table, list(request.by))
+        rows = top_rows_by_group(counts, groups, request.k, all_ties=all_ties)
+    else:
+        rows = top_rows(counts, request.k, all_ties=all_ties)
+    result = task.left.table.take(pa.array(rows)).append_column(request.count.name, pa.array(counts[rows], pa.int64()))
+    return answer(result, task.rejected, request.count.policy, task.restore)

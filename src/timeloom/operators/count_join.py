@@ -1,0 +1,144 @@
+"""`count_join`: how many right rows each left row is in a relation with."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from timeloom.model.count_join import CountRequest, read_aggregates
+from timeloom.model.explanation import Explanation
+from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as find_relation
+from timeloom.model.naming import Keys
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.ticks import Span
+from timeloom.operators.registry import verb
+
+
+def count_request(
+    relation: RelationLike = "intersects",
+    *,
+    on: "str | Sequence[str] | None" = None,
+    name: str = "count",
+    aggregates: "Mapping[str, tuple[str, str]] | None" = None,
+    delta: "Span | str | None" = None,
+    epsilon: "Span | str | None" = None,
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> CountRequest:
+    """Read the options that counting verbs share."""
+    return CountRequest(
+        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        keys=Keys.of(on, left_on, right_on),
+        left_period=Period.of(left_period or period),
+        right_period=Period.of(right_period or period),
+        policy=Policy(on_invalid, empty),
+        name=name,
+        aggregates=read_aggregates(aggregates),
+        algorithm=algorithm,
+    )
+
+
+def counting_engine(left: Any, right: Any, name: str) -> Any:
+    """The module that runs a counting verb on these inputs."""
+    from timeloom.engines.frames import family_of
+
+    return importlib.import_module(f"timeloom.engines.{family_of({'left': left, 'right': right})}.{name}")
+
+
+def _explain(left: Any, right: Any, relation: RelationLike = "intersects", **options: Any) -> Explanation:
+    request = count_request(relation, **options)
+    plan: Explanation = counting_engine(left, right, "count_join").explain_count_join(left, right, request)
+    return plan
+
+
+@verb(inputs=("left", "right"), explain=_explain)
+def count_join(
+    left: Any,
+    right: Any,
+    relation: RelationLike = "intersects",
+    *,
+    on: "str | Sequence[str] | None" = None,
+    name: str = "count",
+    aggregates: "Mapping[str, tuple[str, str]] | None" = None,
+    delta: "Span | str | None" = None,
+    epsilon: "Span | str | None" = None,
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> Any:
+    """Count, for each left row, the right rows whose periods are in a relation with its own.
+
+    Pairs are never listed, so the cost does not depend on how many there are.
+
+    Parameters
+    ----------
+    left, right
+        Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
+    relation
+        A name (``"during"``, ``"iseql.before"``, ``"meets | met_by"``), a `Relation`, or a list of these.
+    on, left_on, right_on
+        Equality keys. A null key matches nothing: its row counts 0.
+    name
+        The column for the counts.
+    aggregates
+        More columns, each from a column of the right rows: ``{"total": ("price", "sum")}``. The functions are ``sum``,
+        ``avg``, ``min``, ``max`` and ``count`` (of values that are not null). Over no values they give null, and
+        ``count`` 0. Sums of doubles are exact before one final rounding, as long as the magnitudes in the column
+        differ by no more than 2**80.
+    delta, epsilon
+        The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
+    period, left_period, right_period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+    algorithm
+        ``"auto"``; or ``"naive"``, ``"simple"`` or ``"smart"``, the sweeps of the count semi-join paper, for
+        ``"intersects"`` only. All give the same counts.
+
+    Returns
+    -------
+    The left rows in their order (on local tables), with the new columns; with ``on_invalid="quarantine"`` a
+    `Quarantined` with ``result`` and ``rejected``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> shifts = pa.table({"who": ["Ann", "Bob", "Cem"], "start": [1, 5, 20], "end": [5, 9, 22]})
+    >>> calls = pa.table({"cost": [3, 4, 9], "start": [4, 5, 9], "end": [6, 6, 10]})
+    >>> counted = tl.count_join(shifts, calls, aggregates={"total": ("cost", "sum")})
+    >>> counted.select(["who", "count", "total"]).to_pylist()  # doctest: +NORMALIZE_WHITESPACE
+    [{'who': 'Ann', 'count': 1, 'total': 3}, {'who': 'Bob', 'count': 2, 'total': 7},
+     {'who': 'Cem', 'count': 0, 'total': None}]
+
+    Ann's shift ends at 5, when the second call begins: periods are half-open, so that call does not count.
+    """
+    request = count_request(
+        relation,
+        on=on,
+        name=name,
+        aggregates=aggregates,
+        delta=delta,
+        epsilon=epsilon,
+        period=period,
+        left_period=left_period,
+        right_period=right_period,
+        left_on=left_on,
+        right_on=right_on,
+        on_invalid=on_invalid,
+        empty=empty,
+        algorithm=algorithm,
+    )
+    return counting_engine(left, right, "count_join").count_join(left, right, request)

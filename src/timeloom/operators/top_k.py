@@ -1,0 +1,87 @@
+"""`top_k`: the left rows that are in a relation with the most right rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from timeloom.model.count_join import TopRequest
+from timeloom.model.names import RelationLike
+from timeloom.model.naming import column_names
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.ticks import Span
+from timeloom.operators.count_join import count_request, counting_engine
+from timeloom.operators.registry import verb
+
+
+@verb(inputs=("left", "right"))
+def top_k(
+    left: Any,
+    right: Any,
+    k: int,
+    relation: RelationLike = "intersects",
+    *,
+    on: "str | Sequence[str] | None" = None,
+    by: "str | Sequence[str] | None" = None,
+    ties: str = "first",
+    name: str = "count",
+    delta: "Span | str | None" = None,
+    epsilon: "Span | str | None" = None,
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+) -> Any:
+    """Find the k left rows with the most right rows in a relation, of all left rows or of each group.
+
+    Parameters
+    ----------
+    left, right
+        Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
+    k
+        How many rows to keep; of each group with ``by``.
+    relation, on, left_on, right_on, delta, epsilon
+        Which right rows count, as in `count_join`.
+    by
+        Columns of the left table: the k highest of each combination of their values. Nulls form a group of their own.
+    ties
+        Which of the rows that equal the k-th to keep: ``"first"`` those that come first in the left table, ``"all"``
+        every one, so that there may be more than k rows.
+    name
+        The column for the counts.
+    period, left_period, right_period, on_invalid, empty
+        As in `count_join`.
+
+    Returns
+    -------
+    Left rows with their counts, highest first, equal counts in the order of the left table; groups in the order of
+    their first rows. With ``on_invalid="quarantine"`` a `Quarantined` with ``result`` and ``rejected``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> shifts = pa.table({"who": ["Ann", "Bob", "Cem"], "start": [1, 4, 5], "end": [5, 6, 9]})
+    >>> calls = pa.table({"start": [4, 5, 9], "end": [6, 6, 10]})
+    >>> tl.top_k(shifts, calls, 1).select(["who", "count"]).to_pylist()
+    [{'who': 'Bob', 'count': 2}]
+    >>> tl.top_k(shifts, calls, 1, ties="all").select(["who", "count"]).to_pylist()
+    [{'who': 'Bob', 'count': 2}, {'who': 'Cem', 'count': 2}]
+    """
+    counted = count_request(
+        relation,
+        on=on,
+        name=name,
+        delta=delta,
+        epsilon=epsilon,
+        period=period,
+        left_period=left_period,
+        right_period=right_period,
+        left_on=left_on,
+        right_on=right_on,
+        on_invalid=on_invalid,
+        empty=empty,
+    )
+    request = TopRequest(counted, k, column_names("by", by), ties)
+    return counting_engine(left, right, "top_k").top_k(left, right, request)
