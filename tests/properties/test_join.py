@@ -10,7 +10,7 @@ from drawing import LIMITS, keys_for, periods, ranges
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, outer_pairs, semi_rows
 from timeloom.model.box import Box
 
-ALGORITHMS = ["auto", "forward_scan", "sweep"]
+ALGORITHMS = ["auto", "forward_scan", "sweep", "range_tree"]
 HOWS = ["inner", "left", "right", "full", "semi", "anti"]
 
 

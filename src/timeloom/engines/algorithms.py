@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from timeloom.engines.drivers import exact_pieces
 from timeloom.engines.matches import Matches, Pairs, Source
 from timeloom.engines.matching import Problem, cheapest, drive, ranges
-from timeloom.kernels import runs
+from timeloom.engines.threads import chunks, in_parallel
+from timeloom.kernels import range_tree, runs
 from timeloom.kernels.sweep_join import PeriodTable, sweep_join, sweep_pairs
 from timeloom.model.box import Box
 
@@ -102,4 +104,28 @@ def _sweep(problem: Problem, box: Box) -> list[Source]:
     return [Pairs(points, intervals) if best.flip else Pairs(intervals, points)]
 
 
-_ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {"forward_scan": _forward_scan, "sweep": _sweep}
+def _range_tree(problem: Problem, box: Box) -> list[Source]:
+    """Left rows, as rectangles over the right rows' endpoints, query a tree of these."""
+    problem.sort({(True, False), (True, True), (False, False)})
+    by_start, by_end = problem.orders[(True, False)], problem.orders[(True, True)]
+    rows = problem.orders[(False, False)].ids
+    starts = ranges(problem, (box.start_start, box.start_end), problem.left, rows)
+    ends = ranges(problem, (box.end_start, box.end_end), problem.left, rows)
+    queries = range_tree.windows(by_start, by_end, starts, ends)
+    tree = range_tree.build(by_start, by_end)
+    counts = np.empty(rows.size, np.int64)
+    parts = chunks(rows.size, problem.threads)
+    in_parallel([partial(range_tree.count, tree, queries, *part, counts) for part in parts], problem.threads)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    lefts, rights = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    in_parallel(
+        [partial(range_tree.report, tree, queries, *part, offsets, lefts, rights) for part in parts], problem.threads
+    )
+    return [Pairs(rows[lefts], rights)]
+
+
+_ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {
+    "forward_scan": _forward_scan,
+    "sweep": _sweep,
+    "range_tree": _range_tree,
+}
