@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeloom.errors import UsageError
 from timeloom.kernels.bisw import Ticks
 from timeloom.kernels.bisw_buckets import BLOCK, NO_BLOCK, Rows, bucket, crossing_buckets, file_rows
 from timeloom.model.ticks import FOREVER, MAX_TICK
@@ -23,7 +22,10 @@ class Grid:
 
     @classmethod
     def over(cls, instants: Ticks, width: int | None) -> "Grid":
-        """Lay a grid over these instants: of the given width, or of about as many rows per bucket as pays."""
+        """Lay a grid over these instants: of the given width, or of about as many rows per bucket as pays.
+
+        A width that would make too many buckets is multiplied; the edge buckets take what lies beyond the grid.
+        """
         known = instants[instants != FOREVER]
         if not known.size:
             return cls(0, width or 1, 1)
@@ -36,12 +38,8 @@ class Grid:
             width = max(1, (high - low) // count + 1)
         else:
             low -= low % width
+        width *= 1 + (high - low) // width // MOST_BUCKETS
         buckets = (high - low) // width + 1
-        if buckets > MOST_BUCKETS:
-            raise UsageError(
-                f"bucket={width} cuts the application times {low}..{high} into {buckets:,} buckets; "
-                f"expected at most {MOST_BUCKETS:,}: give a wider bucket, or leave it out"
-            )
         return cls(low, width, max(1, min(buckets, (MAX_TICK - max(low, 0)) // width)))
 
     def number(self, instant: int) -> int:

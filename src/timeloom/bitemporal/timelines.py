@@ -165,7 +165,7 @@ class Timelines:
         times = np.concatenate([at, rows[1][born_closed - begin]])
         if self.retroactive:
             self.ended.append(ids[np.argsort(times, kind="stable")].astype(np.int32))
-        if len(self.columns) > 2 * self.gridded + ROWS_PER_BUCKET:
+        if not self.gridded or len(self.columns) > 2 * self.gridded + ROWS_PER_BUCKET:
             self.regrid()
         else:
             self._file(begin)
