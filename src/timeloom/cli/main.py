@@ -1,0 +1,116 @@
+"""The program ``timeloom``: its commands, its exit codes, and how errors look.
+
+Exit codes: 0 done; 1 data that cannot be used, or a run that failed; 2 a call that cannot mean anything;
+130 interrupted; 141 the reader of the output went away.
+"""
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import click
+
+from timeloom.cli.screen import say
+from timeloom.cli.state import State, debug_option
+from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
+
+FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+
+EPILOG = (
+    "Tables are CSV, Parquet, Arrow (.arrow, .feather), JSON lines or ORC files, told apart by their suffixes; "
+    "- stands for CSV on standard input or output. "
+    "Exit codes: 0 done, 1 data or run error, 2 usage error, 130 interrupted, 141 output closed."
+)
+
+
+class Commands(click.Group):
+    """The commands for pipelines, and one command for each verb of the registry."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Name all commands, verbs first."""
+        from timeloom.cli.verbs import command_names
+
+        return [*command_names(), *sorted(self.commands)]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Find a command; a verb's is made from its signature."""
+        from timeloom.cli.verbs import verb_command
+
+        return self.commands.get(name) or verb_command(name)
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Find the command that the arguments begin with, or say which comes closest."""
+        if args and not args[0].startswith("-") and self.get_command(context, args[0]) is None:
+            hint = did_you_mean(args[0], self.list_commands(context))
+            raise click.UsageError(f"there is no command {args[0]!r}. {hint}", context)
+        return super().resolve_command(context, args)
+
+
+def program() -> Commands:
+    """Put the program together."""
+    from timeloom.cli import explain, run, validate, version
+
+    group = Commands(
+        "timeloom",
+        params=[debug_option()],
+        help="Temporal relational algebra for Spark and Arrow tables.",
+        epilog=EPILOG,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    for command in (explain.command, run.command, validate.command, version.command):
+        group.add_command(command)
+    return group
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code."""
+    state = State()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DroppedRowsWarning)
+        warnings.showwarning = _warn
+        try:
+            program().main(arguments, "timeloom", standalone_mode=False, obj=state)
+            sys.stdout.flush()
+            return 0
+        except click.exceptions.Exit as stop:
+            return stop.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            say("timeloom: interrupted; nothing half-written was left behind")
+            return INTERRUPTED
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return PIPE_CLOSED
+        except Exception as error:
+            return _fail(error, state)
+
+
+def _fail(error: Exception, state: State) -> int:
+    if state.debug:
+        say(state.mask("".join(traceback.format_exception(error))).rstrip())
+    say(" ".join(state.mask(_message(error, state)).split()))
+    return MISUSED if isinstance(error, UsageError | click.UsageError) else FAILED
+
+
+def _message(error: Exception, state: State) -> str:
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "timeloom"
+        return f"{where}: {error.format_message()} (see {where} --help)"
+    if isinstance(error, TimeloomError | OSError):
+        return f"timeloom: {error}"
+    hint = "" if state.debug else " (--debug shows where)"
+    return f"timeloom: {type(error).__name__}: {error}{hint}"
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    say(f"timeloom: warning: {message}")

@@ -1,0 +1,40 @@
+"""From a verb's answer to files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.admission import Quarantined
+from timeloom.engines.frames import to_arrow
+from timeloom.operators.registry import Verb
+from timeloom.pipeline.files import write_table
+from timeloom.pipeline.signatures import options_of
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows went where."""
+
+    rows: int
+    rejected: int = 0
+
+
+def write_result(verb: Verb, tables: list[Any], values: dict[str, Any], output: str, rejected: str | None) -> Written:
+    """Call a verb and write its result, batch by batch if the verb can."""
+    streams = any(option.name == "batches" for option in options_of(verb))
+    if streams and values.get("on_invalid") != "quarantine":
+        batches: Iterator[pa.RecordBatch] = iter(verb.function(*tables, batches=True, **values))
+        first = next(batches, None)
+        if first is not None:
+            return Written(write_table(output, chain([first], batches), first.schema))
+    answer = verb.function(*tables, **values)
+    refused = 0
+    if isinstance(answer, Quarantined):
+        rows, _ = to_arrow(answer.rejected, "rejected")
+        refused = write_table(rejected or "-", rows.to_batches(), rows.schema)
+        answer = answer.result
+    table, _ = to_arrow(answer, "result")
+    return Written(write_table(output, table.to_batches(), table.schema), refused)

@@ -1,0 +1,8 @@
+"""``timeloom run``."""
+
+import click
+
+
+@click.command("run")
+def command() -> None:
+    """Later."""

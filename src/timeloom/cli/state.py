@@ -1,0 +1,37 @@
+"""What all commands share: whether to show tracebacks, and which texts must never be shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+def _unmasked(text: str) -> str:
+    return text
+
+
+@dataclass
+class State:
+    """The state of one call of the program."""
+
+    debug: bool = False
+    mask: Callable[[str], str] = _unmasked
+
+
+def debug_option() -> click.Option:
+    """The option ``--debug``, which every command takes."""
+
+    def remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+        if value:
+            context.ensure_object(State).debug = True
+
+    return click.Option(
+        ["--debug"], is_flag=True, expose_value=False, callback=remember, help="Show the traceback of an error."
+    )
+
+
+def with_debug(command: Any) -> Any:
+    """Give a command the option ``--debug``."""
+    command.params.append(debug_option())
+    return command

@@ -1,0 +1,8 @@
+"""``timeloom validate``."""
+
+import click
+
+
+@click.command("validate")
+def command() -> None:
+    """Later."""

@@ -1,0 +1,214 @@
+"""Tables in files: the format by suffix, reading whole, writing all or nothing."""
+
+import base64
+import json
+import os
+import sys
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from timeloom.errors import StorageError, UsageError, did_you_mean
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".orc": "orc",
+}
+"""The format that each suffix stands for; JSON is one object a line."""
+
+ENDINGS = {"csv": ".csv", "parquet": ".parquet", "arrow": ".arrow", "json": ".jsonl", "orc": ".orc"}
+"""The suffix with which each format is written."""
+
+STANDARD = "-"
+"""The name of the standard streams, which carry CSV."""
+
+
+def format_of(path: str) -> str:
+    """Tell the format of a file from its name."""
+    if path == STANDARD:
+        return "csv"
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path!r} has no suffix that tells its format. {did_you_mean(suffix, SUFFIXES)}")
+    return SUFFIXES[suffix]
+
+
+def read_table(path: str, form: str | None = None, *, delimiter: str = ",", texts: Iterable[str] = ()) -> pa.Table:
+    """Read a file, or a directory of files, as one Arrow table.
+
+    Files are opened by Arrow itself: its threads may outlive the call, and with a Python file object they would need
+    an interpreter that is perhaps shutting down.
+
+    Parameters
+    ----------
+    path
+        A file; a directory, whose ``name=value`` folders become columns; or ``-`` for standard input.
+    form
+        The format, if the suffix does not tell it.
+    delimiter
+        What separates the values of a CSV line.
+    texts
+        Columns of CSV files that stay text, whatever they look like.
+    """
+    form = form or format_of(path)
+    try:
+        if path != STANDARD and Path(path).is_dir():
+            return _read_directory(path, form, delimiter, texts)
+        if path == STANDARD:
+            return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, delimiter, texts)
+        with pa.OSFile(path) as file:
+            return _read_stream(file, form, delimiter, texts)
+    except FileNotFoundError as error:
+        raise StorageError(f"{path!r} does not exist; check the path") from error
+    except (pa.ArrowException, OSError) as error:
+        raise StorageError(f"{path!r} cannot be read as {form}: {one_line(error)}") from error
+
+
+def _read_stream(file: pa.NativeFile, form: str, delimiter: str, texts: Iterable[str]) -> pa.Table:
+    if form == "csv":
+        from pyarrow import csv
+
+        parsing, conversion = _csv_options(delimiter, texts)
+        return csv.read_csv(file, parse_options=parsing, convert_options=conversion)
+    if form == "json":
+        from pyarrow import json as lines
+
+        return lines.read_json(file)
+    if form == "arrow":
+        from pyarrow import feather
+
+        return feather.read_table(file, memory_map=False)
+    if form == "orc":
+        from pyarrow import orc
+
+        return orc.read_table(file)
+    from pyarrow import parquet
+
+    return parquet.read_table(file)
+
+
+def _read_directory(path: str, form: str, delimiter: str, texts: Iterable[str]) -> pa.Table:
+    from pyarrow import dataset
+
+    layout: Any = form
+    if form == "csv":
+        parsing, conversion = _csv_options(delimiter, texts)
+        layout = dataset.CsvFileFormat(parse_options=parsing, convert_options=conversion)
+    return dataset.dataset(path, format=layout, partitioning="hive").to_table()
+
+
+def _csv_options(delimiter: str, texts: Iterable[str]) -> tuple[Any, Any]:
+    from pyarrow import csv
+
+    kept = {name: pa.string() for name in texts}
+    return (
+        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        csv.ConvertOptions(column_types=kept, strings_can_be_null=True, quoted_strings_can_be_null=False),
+    )
+
+
+def write_table(path: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str | None = None) -> int:
+    """Write record batches to a file, which appears only when it is whole; return the number of rows."""
+    form = form or format_of(path)
+    if path == STANDARD:
+        return _write_stream(sys.stdout.buffer, batches, schema, form)
+    try:
+        with replacing(Path(path)) as file:
+            return _write_stream(file, batches, schema, form)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, StorageError):
+            raise
+        reason = getattr(error, "strerror", None) or one_line(error)
+        raise StorageError(f"{path!r} cannot be written as {form}: {reason}") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a scratch file beside the path, and rename it to the path once the block ends without an error."""
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with scratch.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _write_stream(file: IO[bytes], batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str) -> int:
+    if form == "json":
+        return _write_lines(file, batches)
+    rows = 0
+    with _writer(file, schema, form) as writer:
+        for batch in batches:
+            rows += batch.num_rows
+            writer.write(pa.Table.from_batches([batch], schema) if form == "orc" else batch)
+    return rows
+
+
+def _writer(file: IO[bytes], schema: pa.Schema, form: str) -> Any:
+    if form == "csv":
+        from pyarrow import csv
+
+        return csv.CSVWriter(file, schema)
+    if form == "arrow":
+        return pa.ipc.new_file(file, schema)
+    if form == "orc":
+        from pyarrow import orc
+
+        return orc.ORCWriter(file)
+    from pyarrow import parquet
+
+    return _ParquetBatches(parquet.ParquetWriter(file, schema))
+
+
+class _ParquetBatches:
+    """A Parquet writer with the interface of the other writers."""
+
+    def __init__(self, writer: Any) -> None:
+        self.writer = writer
+
+    def __enter__(self) -> "_ParquetBatches":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.writer.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.writer.write_batch(batch)
+
+
+def _write_lines(file: IO[bytes], batches: Iterable[pa.RecordBatch]) -> int:
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        for row in batch.to_pylist():
+            file.write(json.dumps(row, default=plain, ensure_ascii=False).encode() + b"\n")
+    return rows
+
+
+def plain(value: Any) -> Any:
+    """Write a value that JSON does not know: times as ISO text, bytes in base 64, the rest as text."""
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+def one_line(error: BaseException | str) -> str:
+    """The message of an error, without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
