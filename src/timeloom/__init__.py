@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from timeloom.model.period import Period as Period
     from timeloom.model.relation import Relation as Relation
     from timeloom.model.slide import Slide as Slide
+    from timeloom.operators.coalesce import coalesce as coalesce
     from timeloom.operators.count_join import count_join as count_join
     from timeloom.operators.depth import depth as depth
     from timeloom.operators.explain import explain as explain
+    from timeloom.operators.gaps import gaps as gaps
     from timeloom.operators.join import join as join
+    from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
+    from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
+    from timeloom.operators.temporal_join import temporal_join as temporal_join
     from timeloom.operators.top_k import top_k as top_k
 
 __version__ = "0.1.0"
@@ -44,12 +49,17 @@ _HOME = {
     "TimeloomError": "errors",
     "UsageError": "errors",
     "allen": "model",
+    "coalesce": "operators.coalesce",
     "count_join": "operators.count_join",
     "depth": "operators.depth",
     "explain": "operators.explain",
+    "gaps": "operators.gaps",
     "iseql": "model",
     "join": "operators.join",
     "relation": "model.names",
+    "temporal_aggregate": "operators.temporal_aggregate",
+    "temporal_antijoin": "operators.temporal_antijoin",
+    "temporal_join": "operators.temporal_join",
     "top_k": "operators.top_k",
 }
 """The module in which each public name lives."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks, sort
+from timeloom.kernels.order import Order, Positions, Ticks, sort
 
 
 class Timeline(NamedTuple):
@@ -31,7 +31,11 @@ class Timeline(NamedTuple):
 
 def timeline(starts: Ticks, ends: Ticks) -> Timeline:
     """Cut the time that any row covers wherever a row starts or ends."""
-    by_start, by_end = sort(starts), sort(ends)
+    return timeline_of(sort(starts), sort(ends))
+
+
+def timeline_of(by_start: Order, by_end: Order) -> Timeline:
+    """The timeline of rows whose starts and ends have been sorted."""
     begins, finishes, entered, left = lineage(by_start.values, by_end.values)
     return Timeline(begins, finishes, by_start.ids, by_end.ids, entered, left)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks, ranks, sort
+from timeloom.kernels.order import Positions, Ticks, rank, sort
 
 
 class Cover(NamedTuple):
@@ -48,33 +48,45 @@ def unite(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
 
 def subtract(starts: Ticks, ends: Ticks, covered: Cover) -> Pieces:
     """The maximal sub-periods of each row outside the cover."""
-    first = first_covers(starts, covered)
-    counts = count_pieces(starts, ends, first, covered.starts, covered.ends)
-    offsets = np.zeros(starts.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    pieces = Pieces(np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int64))
-    write_pieces(starts, ends, first, covered.starts, covered.ends, offsets, 0, starts.size, *pieces)
+    by_end = sort(covered.ends)
+    grid = by_end.values, by_end.offsets, by_end.base, by_end.shift
+    offsets, first = np.zeros(starts.size + 1, np.int64), np.empty(starts.size, np.int32)
+    count_pieces(*grid, starts, ends, first, *covered, 0, starts.size, offsets)
+    np.cumsum(offsets, out=offsets)
+    size = int(offsets[-1])
+    pieces = Pieces(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
+    write_pieces(starts, ends, first, *covered, 0, starts.size, offsets, pieces.rows, pieces.starts, pieces.ends)
     return pieces
 
 
-def first_covers(starts: Ticks, covered: Cover) -> Positions:
-    """For each row, the first period of the cover that ends after the row starts."""
-    by_end = sort(covered.ends)
-    return ranks(by_end.values, by_end.offsets, by_end.base, by_end.shift, starts + 1)
-
-
 @compiled
-def count_pieces(starts: Ticks, ends: Ticks, first: Positions, cover_starts: Ticks, cover_ends: Ticks) -> Positions:
-    """Count the uncovered pieces of each row."""
-    counts = np.empty(starts.size, np.int32)
-    for row in range(starts.size):
+def count_pieces(
+    values: Ticks,
+    offsets: Positions,
+    base: int,
+    shift: int,
+    starts: Ticks,
+    ends: Ticks,
+    first: Positions,
+    cover_starts: Ticks,
+    cover_ends: Ticks,
+    begin: int,
+    stop: int,
+    counts: Ticks,
+) -> None:
+    """Count the uncovered pieces of the rows ``begin:stop`` into ``counts[row + 1]``.
+
+    Also note, for the writing, the first period of the cover that ends after each row starts; the first four arguments
+    are the sorted order of the cover's ends.
+    """
+    for row in range(begin, stop):
+        first[row] = rank(values, offsets, base, shift, starts[row] + 1)
         at, k, pieces = starts[row], first[row], 0
         while k < cover_starts.size and cover_starts[k] < ends[row]:
             pieces += cover_starts[k] > at
             at = cover_ends[k]
             k += 1
-        counts[row] = pieces + (at < ends[row])
-    return counts
+        counts[row + 1] = pieces + (at < ends[row])
 
 
 @compiled
@@ -84,9 +96,9 @@ def write_pieces(
     first: Positions,
     cover_starts: Ticks,
     cover_ends: Ticks,
-    offsets: Ticks,
     begin: int,
     stop: int,
+    offsets: Ticks,
     rows: Positions,
     piece_starts: Ticks,
     piece_ends: Ticks,

@@ -1,0 +1,107 @@
+"""The periods of one table, group by group, on one axis: what coalescing, gaps and temporal aggregates stand on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.folding import Fold
+from timeloom.engines.keys import Keys, group_keys
+from timeloom.engines.ticks import PeriodTicks, shift_ticks
+from timeloom.errors import InvalidInputError, UsageError
+from timeloom.kernels.order import Ticks
+from timeloom.model.ticks import FOREVER, MIN_TICK
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Periods with groups folded into the axis.
+
+    ``rows`` are the positions of the rows that are left after cutting to a window, ``leaders`` a row of each group (-1
+    for a group that has none), and ``window`` the ticks that the window spans.
+    """
+
+    starts: Ticks
+    ends: Ticks
+    rows: Rows
+    leaders: Rows
+    groups: Keys
+    fold: Fold | None
+    window: tuple[int, int] | None
+
+    @classmethod
+    def of(
+        cls, table: pa.Table, starts: Ticks, ends: Ticks, by: list[str], window: tuple[int, int] | None = None
+    ) -> "Grouped":
+        """Number the groups, cut the periods to the window, and fold."""
+        groups, count = group_numbers(table, by)
+        leaders = np.full(count, -1, np.int64)
+        leaders[groups[::-1]] = np.arange(groups.size)[::-1]
+        rows = np.arange(groups.size)
+        if window is not None:
+            rows = np.flatnonzero((starts < window[1]) & (ends > window[0]))
+            starts, ends = np.maximum(starts[rows], window[0]), np.minimum(ends[rows], window[1])
+            groups = groups[rows]
+        if not by:
+            return cls(starts, ends, rows, leaders, groups, None, window)
+        bounds = np.array(window or (), np.int64)
+        fold = Fold.over([starts, ends, bounds], count)
+        return cls(fold.points(starts, groups), fold.points(ends, groups), rows, leaders, groups, fold, window)
+
+    def spans(self) -> tuple[Ticks, Ticks, Keys]:
+        """For each group the window, or else the time from its first start to its last end, and the group."""
+        if self.window is not None:
+            names = np.zeros(1, np.int64) if self.fold is None else np.flatnonzero(self.leaders >= 0)
+            low, high = (np.full(names.size, bound, np.int64) for bound in self.window)
+            if self.fold is not None:
+                low, high = self.fold.points(low, names), self.fold.points(high, names)
+            return low, high, names
+        low = np.full(self.leaders.size, FOREVER, np.int64)
+        high = np.full(self.leaders.size, MIN_TICK, np.int64)
+        np.minimum.at(low, self.groups, self.starts)
+        np.maximum.at(high, self.groups, self.ends)
+        names = np.flatnonzero(low < high)
+        return low[names], high[names], names
+
+    def columns(
+        self, table: pa.Table, by: list[str], ticks: PeriodTicks, starts: Ticks, ends: Ticks
+    ) -> "dict[str, pa.Array | pa.ChunkedArray]":
+        """The grouping columns and the period columns of result periods that lie on the folded axis."""
+        found: dict[str, Any] = {}
+        if self.fold is not None:
+            leaders = pa.array(self.leaders[starts // self.fold.width])
+            found = {name: table[name].take(leaders) for name in by}
+            starts, ends = self.fold.unfold(starts), self.fold.unfold(ends)
+        found[ticks.period.start] = ticks.write_starts(starts)
+        found[ticks.period.end] = ticks.write_ends(ends)
+        return found
+
+
+def group_numbers(table: pa.Table, by: list[str]) -> tuple[Keys, int]:
+    """Number the groups; says which column cannot be grouped by."""
+    for name in by:
+        kind = table.schema.field(name).type
+        if pa.types.is_nested(kind):
+            raise InvalidInputError(
+                f"column {name!r} is {kind}, whose values cannot be compared for grouping; choose the columns with by="
+            )
+    return group_keys(table, by)
+
+
+def window_ticks(within: tuple[Any, Any] | None, ticks: PeriodTicks) -> tuple[int, int] | None:
+    """Read a window in the input's own type and convention as half-open ticks."""
+    if within is None:
+        return None
+    low = np.array([ticks.type.ticks_of(within[0], "within")])
+    first = int(shift_ticks(low, ticks.period.start_shift)[0])
+    last = FOREVER
+    if within[1] is not None and within[1] not in ticks.period.sentinels:
+        high = np.array([ticks.type.ticks_of(within[1], "within")])
+        last = int(shift_ticks(high, ticks.period.end_shift)[0])
+    if first >= last:
+        raise UsageError(f"within={within!r} holds no instant; give a start before the end")
+    return first, last

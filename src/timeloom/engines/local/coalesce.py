@@ -1,0 +1,25 @@
+"""Coalescing on local tables."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.admission import admit, answer
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.grouped import Grouped
+from timeloom.kernels import coalesce as kernel
+from timeloom.model.sequenced import CoalesceRequest
+
+
+def coalesce(df: object, request: CoalesceRequest) -> Any:
+    """Merge periods of rows with equal values where they overlap or touch."""
+    table, restore = to_arrow(df, "input")
+    period = (request.period.start, request.period.end)
+    by = [name for name in table.column_names if name not in period] if request.by is None else list(request.by)
+    require_columns(table.column_names, by, "input")
+    admitted = admit(table, request.period, "input", request.policy)
+    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by)
+    merged = kernel.coalesce(grouped.starts, grouped.ends)
+    columns = grouped.columns(admitted.table, by, admitted.ticks, merged.starts, merged.ends)
+    kept = [name for name in table.column_names if name in columns]
+    return answer(pa.table({name: columns[name] for name in kept}), admitted.rejected, request.policy, restore)

@@ -1,0 +1,26 @@
+"""Gaps on local tables."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.admission import admit, answer
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.grouped import Grouped, window_ticks
+from timeloom.engines.sequenced import cover, subtract
+from timeloom.engines.threads import cores
+from timeloom.model.sequenced import GapsRequest
+
+
+def gaps(df: object, request: GapsRequest) -> Any:
+    """Find the time of each group that no row covers."""
+    table, restore = to_arrow(df, "input")
+    by = list(request.by)
+    require_columns(table.column_names, by, "input")
+    admitted = admit(table, request.period, "input", request.policy)
+    window = window_ticks(request.within, admitted.ticks)
+    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
+    covered = cover(grouped.starts, grouped.ends, cores())
+    free = subtract(*grouped.spans()[:2], covered, cores())
+    columns = grouped.columns(admitted.table, by, admitted.ticks, free.starts, free.ends)
+    return answer(pa.table(columns), admitted.rejected, request.policy, restore)

@@ -1,0 +1,77 @@
+"""Temporal aggregation on local tables."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.admission import admit, answer
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.grouped import Grouped, window_ticks
+from timeloom.engines.local.gather import Source
+from timeloom.engines.measures import CallFailedError, Sweep, evaluate
+from timeloom.engines.threads import cores, in_parallel
+from timeloom.errors import InvalidInputError
+from timeloom.kernels import order
+from timeloom.kernels.aggregate import timeline_of
+from timeloom.kernels.dip_aggregate import dip_timeline
+from timeloom.model.explanation import Explanation
+from timeloom.model.measures import Measure
+from timeloom.model.sequenced import AggregateRequest
+
+
+def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
+    """Aggregate the active rows of every period of constant lineage."""
+    table, restore = to_arrow(df, "input")
+    by = list(request.by)
+    require_columns(table.column_names, [*by, *(m.column for m in request.measures if m.column)], "input")
+    admitted = admit(table, request.period, "input", request.policy)
+    window = window_ticks(request.within, admitted.ticks)
+    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
+    swept = sweep(grouped, request, cores())
+    columns = grouped.columns(admitted.table, by, admitted.ticks, swept.line.starts, swept.line.ends)
+    columns |= measured(swept, request.measures, admitted.table, grouped, columns)
+    return answer(pa.table(columns), admitted.rejected, request.policy, restore)
+
+
+def explain_temporal_aggregate(df: object, request: AggregateRequest) -> Explanation:
+    """Say how an aggregation would run."""
+    table, _ = to_arrow(df, "input")
+    dip = request.algorithm == "dip"
+    facts = {"algorithm": "dip" if dip else "sweep", "rows": table.num_rows, "groups by": list(request.by)}
+    why = "both endpoints are sorted once, and each row enters and leaves once, however long it lasts"
+    return Explanation("temporal_aggregate", "local", facts, ("it was asked for" if dip else why,))
+
+
+def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
+    """Make the timeline; to show empty time, a filler without values spans each group."""
+    starts, ends = grouped.starts, grouped.ends
+    if request.fill:
+        low, high, _ = grouped.spans()
+        starts, ends = np.concatenate([starts, low]), np.concatenate([ends, high])
+    if request.algorithm == "dip":
+        line = dip_timeline(starts, ends)
+    else:
+        line = timeline_of(*in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads))
+    return Sweep(line, starts, ends, grouped.starts.size)
+
+
+def measured(
+    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, found: "dict[str, Any]"
+) -> "dict[str, pa.Array]":
+    """Every measure, side by side."""
+    source = Source(table if grouped.rows.size == table.num_rows else table.take(pa.array(grouped.rows)))
+    tasks = [
+        partial(evaluate, swept, measure, None if measure.column is None else source.column(measure.column))
+        for measure in measures
+    ]
+    try:
+        results = in_parallel(tasks, cores())
+    except CallFailedError as error:
+        at = {name: column[error.period].as_py() for name, column in found.items()}
+        where = ", ".join(f"{name}={value}" for name, value in at.items())
+        raise InvalidInputError(
+            f"aggregate {error.measure.name!r}: its function raised {error} for the period with {where}"
+        ) from error
+    return {measure.name: result for measure, result in zip(measures, results, strict=True)}

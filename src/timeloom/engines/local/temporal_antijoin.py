@@ -1,0 +1,46 @@
+"""The sequenced anti-join on local tables."""
+
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.admission import answer
+from timeloom.engines.local.gather import Source, build, positions
+from timeloom.engines.local.temporal_join import LocalPair
+from timeloom.engines.threads import cores
+from timeloom.model.explanation import Explanation
+from timeloom.model.naming import OutputColumn, joined_columns
+from timeloom.model.sequenced import AntijoinRequest
+
+
+def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> Any:
+    """Keep the sub-periods of left rows in which no right row is active."""
+    pair = LocalPair(left, right, request)
+    layout = joined_columns(pair.left.table.column_names, [], request.keys, columns=request.columns)
+    pieces = pair.sides().alone(request.algorithm)
+    source, rows, ticks = Source(pair.left.table), positions(pieces.rows), pair.writer()
+
+    def make(column: OutputColumn) -> pa.ChunkedArray:
+        if column.left == request.left_period.start:
+            return pa.chunked_array([ticks.write_starts(pieces.starts)])
+        if column.left == request.left_period.end:
+            return pa.chunked_array([ticks.write_ends(pieces.ends)])
+        return source.take(column.left, rows)
+
+    result = build([(column.name, partial(make, column)) for column in layout], len(rows), cores())
+    return answer(result, pair.rejected, request.policy, pair.restore)
+
+
+def explain_temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> Explanation:
+    """Say how an anti-join would run."""
+    pair = LocalPair(left, right, request)
+    dip = request.algorithm == "dip"
+    facts = {
+        "algorithm": "dip" if dip else "cover",
+        "left rows": len(pair.left.starts),
+        "right rows": len(pair.right.starts),
+        "keys": list(request.keys.left),
+    }
+    why = "the right side is united once, and each left row meets only the part of the union that it touches"
+    return Explanation("temporal_antijoin", "local", facts, ("it was asked for" if dip else why,))

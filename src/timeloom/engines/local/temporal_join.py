@@ -1,0 +1,135 @@
+"""The sequenced join on local tables."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_rejected
+from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.keys import shared_keys
+from timeloom.engines.local.gather import NO_ROW, Source, build, positions
+from timeloom.engines.matching import Side
+from timeloom.engines.sequenced import Joined, TwoSides
+from timeloom.engines.threads import cores
+from timeloom.engines.ticks import PeriodTicks
+from timeloom.model.explanation import Explanation
+from timeloom.model.naming import OutputColumn, joined_columns
+from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
+
+
+class LocalPair:
+    """Two admitted tables, ready for a sequenced verb."""
+
+    def __init__(self, left: object, right: object, request: TemporalJoinRequest | AntijoinRequest) -> None:
+        self.request = request
+        left_table, self.restore = to_arrow(left, "left")
+        right_table, _ = to_arrow(right, "right")
+        require_columns(left_table.column_names, list(request.keys.left), "left")
+        require_columns(right_table.column_names, list(request.keys.right), "right")
+        self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)
+        self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
+        same_axis(self.left.ticks.type, self.right.ticks.type)
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rows that take no part, of both sides."""
+        return merge_rejected(self.left.rejected, self.right.rejected)
+
+    def sides(self) -> TwoSides:
+        """The numeric problem: ticks and keys."""
+        left_keys = right_keys = None
+        count = 0
+        if self.request.keys:
+            names = list(self.request.keys.left), list(self.request.keys.right)
+            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+        left = Side(self.left.starts, self.left.ends, left_keys)
+        return TwoSides(left, Side(self.right.starts, self.right.ends, right_keys), count, cores())
+
+    def writer(self) -> PeriodTicks:
+        """How to write result periods: as the left input does, in a type that holds both sides' ticks."""
+        return shared_type(self.left.ticks, self.right.ticks)
+
+
+def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Any:
+    """Join two local tables instant by instant."""
+    pair = LocalPair(left, right, request)
+    layout = joined_columns(
+        pair.left.table.column_names,
+        pair.right.table.column_names,
+        request.keys,
+        suffixes=request.suffixes,
+        without_right=(request.right_period.start, request.right_period.end),
+        columns=request.columns,
+    )
+    result = _assemble(pair, request, layout, _rows(pair.sides(), request))
+    return answer(result, pair.rejected, request.policy, pair.restore)
+
+
+def explain_temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Explanation:
+    """Say how a sequenced join would run."""
+    pair = LocalPair(left, right, request)
+    algorithm = "forward_scan" if request.algorithm == "auto" else request.algorithm
+    facts = {
+        "how": request.how,
+        "algorithm": algorithm,
+        "left rows": len(pair.left.starts),
+        "right rows": len(pair.right.starts),
+        "keys": list(request.keys.left),
+    }
+    why = "rows that share time lie in runs of a sorted column, so nothing is compared in vain"
+    return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
+
+
+def _rows(sides: TwoSides, request: TemporalJoinRequest) -> Joined:
+    """All result rows: the pairs, and what an outer join keeps of either side."""
+    parts = [sides.joined(request.algorithm)]
+    rest = "dip" if request.algorithm == "dip" else "cover"
+    if request.how in ("left", "full"):
+        rows, starts, ends = sides.alone(rest)
+        parts.append(Joined(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
+    if request.how in ("right", "full"):
+        rows, starts, ends = sides.alone(rest, flip=True)
+        parts.append(Joined(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
+    if len(parts) == 1:
+        return parts[0]
+    return Joined(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _assemble(pair: LocalPair, request: TemporalJoinRequest, layout: list[OutputColumn], rows: Joined) -> pa.Table:
+    left, right, ticks = Source(pair.left.table), Source(pair.right.table), pair.writer()
+    left_rows, right_rows = positions(rows.left), positions(rows.right)
+
+    def make(column: OutputColumn) -> pa.ChunkedArray:
+        if column.origin == "right":
+            return right.take(column.right, right_rows)
+        if column.left == request.left_period.start:
+            return pa.chunked_array([ticks.write_starts(rows.starts)])
+        if column.left == request.left_period.end:
+            return pa.chunked_array([ticks.write_ends(rows.ends)])
+        values = left.take(column.left, left_rows)
+        if column.origin == "key" and left_rows.null_count:
+            others = right.take(column.right, right_rows).cast(values.type)
+            return pc.if_else(left_rows.is_valid(), values, others)
+        return values
+
+    return build([(column.name, partial(make, column)) for column in layout], rows.left.size, cores())
+
+
+def temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Any:
+    """Join several tables one after the other; rejected rows are told apart by the number of their table."""
+    result, restore = to_arrow(frames[0], "first")
+    rejected: list[pa.Table] = []
+    for number, (frame, request) in enumerate(zip(frames[1:], requests, strict=True), start=2):
+        step = temporal_join(result, to_arrow(frame, f"input {number}")[0], request)
+        if not isinstance(step, Quarantined):
+            result = step
+            continue
+        result = step.result
+        sides = [1 if side == "left" else number for side in step.rejected["side"].to_pylist()]
+        rejected.append(step.rejected.set_column(0, "side", pa.array(sides, pa.int64())))
+    together = pa.concat_tables(rejected, promote_options="permissive") if rejected else pa.table({})
+    return answer(result, together, requests[0].policy, restore)

@@ -1,0 +1,92 @@
+"""Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from timeloom.engines.algorithms import find
+from timeloom.engines.folding import Fold
+from timeloom.engines.keys import NO_KEY, Keys
+from timeloom.engines.matching import Problem, Side
+from timeloom.engines.threads import chunks, in_parallel
+from timeloom.kernels import dip_merge, order, sequenced
+from timeloom.kernels.order import Positions, Ticks
+from timeloom.model.names import relation
+from timeloom.model.ticks import Axis
+
+
+class Joined(NamedTuple):
+    """Pairs of rows and the time they share."""
+
+    left: Positions
+    right: Positions
+    starts: Ticks
+    ends: Ticks
+
+
+class TwoSides:
+    """The periods of two tables, their keys folded into the axis.
+
+    Rows without a key get a stretch of the axis for each side, so that they meet nothing.
+    """
+
+    def __init__(self, left: Side, right: Side, keys: int, threads: int) -> None:
+        self.left, self.right, self.keys, self.threads = left, right, keys, threads
+        self.fold: Fold | None = None
+        self._places = (left.starts, left.ends), (right.starts, right.ends)
+        if left.keys is None or right.keys is None:
+            return
+        self.fold = Fold.over([left.starts, left.ends, right.starts, right.ends], keys + 2)
+        self._places = self._folded(left, left.keys, keys), self._folded(right, right.keys, keys + 1)
+
+    def _folded(self, side: Side, keys: Keys, without: int) -> tuple[Ticks, Ticks]:
+        assert self.fold is not None
+        keys = np.where(keys == NO_KEY, without, keys)
+        return self.fold.points(side.starts, keys), self.fold.points(side.ends, keys)
+
+    def joined(self, algorithm: str) -> Joined:
+        """All pairs that share time, with that time."""
+        if algorithm == "dip":
+            lefts, rights = dip_merge.join(*self._places[0], *self._places[1])[:2]
+        else:
+            problem = Problem.of(self.left, self.right, self.keys, self.threads)
+            boxes = relation("intersects").boxes(Axis.INTEGER)
+            lefts, rights = find(problem, boxes, algorithm).positions()
+        starts = np.maximum(self.left.starts[lefts], self.right.starts[rights])
+        ends = np.minimum(self.left.ends[lefts], self.right.ends[rights])
+        return Joined(lefts, rights, starts, ends)
+
+    def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:
+        """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""
+        mine, others = self._places[::-1] if flip else self._places
+        if algorithm == "dip":
+            found = dip_merge.antijoin(*mine, *others)
+            pieces = sequenced.Pieces(found.outer, found.starts, found.ends)
+        else:
+            pieces = subtract(*mine, cover(*others, self.threads), self.threads)
+        if self.fold is None:
+            return pieces
+        return sequenced.Pieces(pieces.rows, self.fold.unfold(pieces.starts), self.fold.unfold(pieces.ends))
+
+
+def cover(starts: Ticks, ends: Ticks, threads: int) -> sequenced.Cover:
+    """Unite periods, both endpoints being sorted side by side."""
+    by_start, by_end = in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads)
+    return sequenced.Cover(*sequenced.unite(by_start.values, by_end.values))
+
+
+def subtract(starts: Ticks, ends: Ticks, covered: sequenced.Cover, threads: int) -> sequenced.Pieces:
+    """The uncovered pieces of each row; every thread writes those of its own range of rows."""
+    by_end = order.sort(covered.ends)
+    ranges = chunks(starts.size, threads)
+    counts, first = np.zeros(starts.size + 1, np.int64), np.empty(starts.size, np.int32)
+    grid = by_end.values, by_end.offsets, by_end.base, by_end.shift
+    count = partial(sequenced.count_pieces, *grid, starts, ends, first, covered.starts, covered.ends)
+    in_parallel([partial(count, *part, counts) for part in ranges], threads)
+    np.cumsum(counts, out=counts)
+    size = int(counts[-1])
+    pieces = sequenced.Pieces(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
+    write = partial(sequenced.write_pieces, starts, ends, first, covered.starts, covered.ends)
+    in_parallel([partial(write, *part, counts, pieces.rows, pieces.starts, pieces.ends) for part in ranges], threads)
+    return pieces

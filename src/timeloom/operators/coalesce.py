@@ -1,0 +1,54 @@
+"""`coalesce`: merge the periods of equal rows."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from timeloom.model.naming import column_names
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.sequenced import CoalesceRequest
+from timeloom.operators.registry import verb
+
+
+@verb(inputs=("df",))
+def coalesce(
+    df: Any,
+    *,
+    by: "str | Sequence[str] | None" = None,
+    period: PeriodLike = ("start", "end"),
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+) -> Any:
+    """Merge the periods of rows with equal values where they overlap or touch.
+
+    Parameters
+    ----------
+    df
+        A Spark DataFrame, or a local table of any kind that exports Arrow. The result is of the same kind.
+    by
+        The columns whose values must be equal, nulls being equal to each other; by default all but the period. Other
+        columns do not appear in the result.
+    period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+
+    Returns
+    -------
+    The compared columns and the merged periods, in the order of the input's columns.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> stays = pa.table({"room": [1, 1, 1, 2], "start": [0, 3, 6, 5], "end": [3, 5, 8, 6]})
+    >>> [tuple(row.values()) for row in tl.coalesce(stays).to_pylist()]
+    [(1, 0, 5), (1, 6, 8), (2, 5, 6)]
+    """
+    from timeloom.engines.frames import family_of
+
+    request = CoalesceRequest(
+        None if by is None else column_names("by", by), Period.of(period), Policy(on_invalid, empty)
+    )
+    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.coalesce").coalesce(df, request)

@@ -1,0 +1,117 @@
+"""`temporal_aggregate`: aggregates over time."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from timeloom.model.explanation import Explanation
+from timeloom.model.measures import read_measures
+from timeloom.model.naming import column_names
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.sequenced import AggregateRequest, read_within
+from timeloom.operators.registry import verb
+
+
+def _request(
+    aggregates: "Mapping[str, Any]",
+    *,
+    by: "str | Sequence[str] | None" = None,
+    fill: bool = False,
+    within: "tuple[Any, Any] | None" = None,
+    period: PeriodLike = ("start", "end"),
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> AggregateRequest:
+    return AggregateRequest(
+        measures=read_measures(aggregates),
+        by=column_names("by", by),
+        period=Period.of(period),
+        policy=Policy(on_invalid, empty),
+        fill=fill,
+        within=read_within(within),
+        algorithm=algorithm,
+    )
+
+
+def _explain(df: Any, aggregates: "Mapping[str, Any]", **options: Any) -> Explanation:
+    request = _request(aggregates, **options)
+    return _engine(df).explain_temporal_aggregate(df, request)  # type: ignore[no-any-return]
+
+
+@verb(inputs=("df",), explain=_explain)
+def temporal_aggregate(
+    df: Any,
+    aggregates: "Mapping[str, Any]",
+    *,
+    by: "str | Sequence[str] | None" = None,
+    fill: bool = False,
+    within: "tuple[Any, Any] | None" = None,
+    period: PeriodLike = ("start", "end"),
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> Any:
+    """Aggregate over time: one row for each maximal period in which the same rows are valid.
+
+    Parameters
+    ----------
+    df
+        A Spark DataFrame, or a local table of any kind that exports Arrow. The result is of the same kind.
+    aggregates
+        Result names, and what they hold: ``"count"`` for the number of valid rows, or a column and a function:
+        ``count``, ``sum``, ``avg``, ``min``, ``max``, ``var`` and ``stddev`` (of a sample), ``first`` and ``last``
+        (by start, then by place in the table), ``count_distinct``, ``collect``, or any callable on a NumPy array.
+    by
+        Columns that group the rows; nulls form a group.
+    fill
+        Also return the periods without valid rows, with counts of 0 and nulls: between the first start and the last
+        end of each group, or, with ``within``, in the whole window.
+    within
+        A window ``(start, end)`` to which the result is cut, in the form of the period columns; an end of None is open.
+    period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+    algorithm
+        ``"auto"``, ``"sweep"`` or ``"dip"``; all return the same rows.
+
+    Returns
+    -------
+    The grouping columns, the period columns and the aggregates. Neighbouring periods with equal values stay apart when
+    they stem from different rows. Null values take no part, as in SQL, except in ``first``, ``last`` and ``collect``.
+    Sums of integers and decimals are exact, and an overflow is an error; sums of doubles are exact and rounded once, so
+    a value that is no longer valid leaves no trace.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> rooms = pa.table({"price": [80, 60, 75], "start": [1, 6, 7], "end": [5, 8, 10]})
+    >>> found = tl.temporal_aggregate(rooms, {"n": "count", "total": ("price", "sum")})
+    >>> [tuple(row.values()) for row in found.to_pylist()]
+    [(1, 5, 1, 80), (6, 7, 1, 60), (7, 8, 2, 135), (8, 10, 1, 75)]
+
+    Nothing is booked from 5 to 6; on request such time is shown:
+
+    >>> tl.temporal_aggregate(rooms, {"n": "count"}, fill=True, within=(0, 6))["n"].to_pylist()
+    [0, 1, 0]
+    """
+    request = _request(
+        aggregates,
+        by=by,
+        fill=fill,
+        within=within,
+        period=period,
+        on_invalid=on_invalid,
+        empty=empty,
+        algorithm=algorithm,
+    )
+    return _engine(df).temporal_aggregate(df, request)
+
+
+def _engine(df: Any) -> Any:
+    from timeloom.engines.frames import family_of
+
+    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.temporal_aggregate")

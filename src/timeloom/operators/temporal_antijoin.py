@@ -1,0 +1,110 @@
+"""`temporal_antijoin`: when a row has no partner."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from timeloom.model.explanation import Explanation
+from timeloom.model.naming import Keys, column_names
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.sequenced import AntijoinRequest
+from timeloom.operators.registry import verb
+
+
+def _request(
+    *,
+    on: "str | Sequence[str] | None" = None,
+    columns: "Sequence[str] | None" = None,
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> AntijoinRequest:
+    return AntijoinRequest(
+        keys=Keys.of(on, left_on, right_on),
+        left_period=Period.of(left_period or period),
+        right_period=Period.of(right_period or period),
+        policy=Policy(on_invalid, empty),
+        columns=None if columns is None else column_names("columns", columns),
+        algorithm=algorithm,
+    )
+
+
+def _explain(left: Any, right: Any, **options: Any) -> Explanation:
+    request = _request(**options)
+    return _engine(left, right).explain_temporal_antijoin(left, right, request)  # type: ignore[no-any-return]
+
+
+@verb(inputs=("left", "right"), explain=_explain)
+def temporal_antijoin(
+    left: Any,
+    right: Any,
+    *,
+    on: "str | Sequence[str] | None" = None,
+    columns: "Sequence[str] | None" = None,
+    period: PeriodLike = ("start", "end"),
+    left_period: "PeriodLike | None" = None,
+    right_period: "PeriodLike | None" = None,
+    left_on: "str | Sequence[str] | None" = None,
+    right_on: "str | Sequence[str] | None" = None,
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+    algorithm: str = "auto",
+) -> Any:
+    """Keep, of each left row, the maximal sub-periods in which no right row (with an equal key) is valid.
+
+    Parameters
+    ----------
+    left, right
+        Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
+    on, left_on, right_on
+        Equality keys. A null key matches nothing, so such a left row is kept whole.
+    columns
+        The left columns wanted; nothing else is read.
+    period, left_period, right_period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+    algorithm
+        ``"auto"``, ``"cover"`` or ``"dip"``; all return the same rows.
+
+    Returns
+    -------
+    The left columns, the sub-period in the period columns. A local result keeps the order of the left rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> shifts = pa.table({"who": ["Ann", "Bob"], "start": [0, 6], "end": [6, 9]})
+    >>> breaks = pa.table({"start": [2, 6], "end": [3, 9]})
+    >>> tl.temporal_antijoin(shifts, breaks).to_pylist()
+    [{'who': 'Ann', 'start': 0, 'end': 2}, {'who': 'Ann', 'start': 3, 'end': 6}]
+
+    Bob's shift is covered from its first to its last instant, so nothing is left of it.
+    """
+    request = _request(
+        on=on,
+        columns=columns,
+        period=period,
+        left_period=left_period,
+        right_period=right_period,
+        left_on=left_on,
+        right_on=right_on,
+        on_invalid=on_invalid,
+        empty=empty,
+        algorithm=algorithm,
+    )
+    return _engine(left, right).temporal_antijoin(left, right, request)
+
+
+def _engine(left: Any, right: Any) -> Any:
+    from timeloom.engines.frames import family_of
+
+    family = family_of({"left": left, "right": right})
+    return importlib.import_module(f"timeloom.engines.{family}.temporal_antijoin")
