@@ -121,10 +121,11 @@ def small(**columns):
         (lambda ix: slide(ix, sys=Slide("2020-01-01", 2, 1)), UsageError, "does not fit the period's type"),
         (lambda ix: slide(ix, sys=Slide(1, "2 days", 1)), UsageError, "whose ticks have no unit"),
         (lambda ix: slide(ix, sys=Slide(1, 2, 1, 2), steps=9), UsageError, "vanishes at step 5"),
-        (lambda ix: slide(ix, select={"n": "sum"}), UsageError, "is no expression"),
+        (lambda ix: slide(ix, select={"n": "sum"}), UsageError, "needs a column"),
         (lambda ix: slide(ix, select={"n": ("valu", "sum")}), InvalidInputError, "no column 'valu'"),
         (lambda ix: slide(ix, select={"n": ("app_end", "summ")}), UsageError, "Did you mean 'sum'"),
         (lambda ix: slide(ix, select={"n": ("app_end", "top")}), UsageError, "needs how many"),
+        (lambda ix: slide(ix, select={"n": ("app_end", "first")}), UsageError, "depends on when rows entered"),
     ],
 )
 def test_bad_input_is_refused_with_words_that_help(act, error, words):

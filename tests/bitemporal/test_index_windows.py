@@ -242,6 +242,8 @@ def test_the_expressions_follow_the_window():
         "min": ("v", "min"),
         "top": ("v", "top", 1),
         "size": ("v", len),
+        "distinct": ("v", "count_distinct"),
+        "all": ("v", "collect"),
         "w": ("w", "sum"),
     }
     steps = list(index.windows(sys=Slide(0, 1, 1), app=Slide(0, 1, 1), ratio=(0, 1), steps=5, select=select))
@@ -252,7 +254,7 @@ def test_the_expressions_follow_the_window():
     assert [step.values["max"] for step in steps] == [10, 10, 10, 10, 7, 7]
     assert [step.values["min"] for step in steps] == [10, 7, 7, 7, 7, 7]
     assert [step.values["top"] for step in steps] == [[10], [10], [10], [10], [7], [7]]
-    assert [step.values["size"] for step in steps] == [2, 3, 2, 2, 1, 1]
+    assert [step.values["size"] for step in steps] == [1, 2, 2, 2, 1, 1]
     assert [step.values["w"] for step in steps][1] == float("inf")
     gone = list(index.windows(sys=Slide(2, 1, 1), app=Slide(1, 1, 1), ratio=(0, 1), steps=4, select=select))
     assert gone[-1].values["w"] is None

@@ -10,18 +10,19 @@ import pyarrow as pa
 
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
-from timeloom.bitemporal.expressions import Select, parse_select
-from timeloom.bitemporal.history import History, read_history
+from timeloom.bitemporal.expressions import check_measures, expressions_of
 from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.frames import to_arrow
+from timeloom.engines.history import History, read_history
 from timeloom.engines.slides import MEANING_CODES, lay_out
 from timeloom.engines.ticks import TimeType
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.bisw import SNAPSHOT, Ticks
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meaning, Slide, check_meaning
+from timeloom.model.sliding_windows import read_select
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, ticks_of
 
 DEFAULT_CHECKPOINT = 1_000_000
@@ -149,7 +150,7 @@ class BitemporalIndex:
         steps: int,
         ratio: tuple[int, int] = (1, 1),
         meaning: Meaning = "snapshot",
-        select: "Select | None" = None,
+        select: "Mapping[str, Any] | None" = None,
     ) -> WindowQuery:
         """Slide windows over both times.
 
@@ -165,9 +166,9 @@ class BitemporalIndex:
             ``"snapshot"``: rows valid at the last instant of both windows. ``"visible"``: rows valid at any instant
             within. ``"began"``: rows whose system start and application start lie within.
         select
-            Expressions by name, found in ``step.values``: ``"count"``, ``(column, "count" | "sum" | "avg")``, which
-            follow what enters and leaves; ``(column, "min" | "max")``, ``(column, "top", k)`` or
-            ``(column, callable)``, which look at all valid rows.
+            Expressions by name, found in ``step.values``: ``"count"`` and ``(column, "count" | "sum" | "avg")``, which
+            follow what enters and leaves; ``(column, "min")``, ``(column, "top", k)``, ``(column, callable)`` and the
+            like, which look at all valid rows.
 
         Returns
         -------
@@ -180,14 +181,15 @@ class BitemporalIndex:
             if not self._retroactive:
                 self._refuse_past(plan.sys_last, meaning)
             payload = pa.concat_tables(self._tables)
-            expressions = parse_select(select or {}, payload.column_names)
+            measures = read_select(select) if select else ()
+            check_measures(measures, payload.column_names)
             return WindowQuery(
                 self._lines.state(),
                 plan,
                 code,
                 types,
                 self._numbers.pinned(),
-                lambda: parse_select(select or {}, None) if expressions else {},
+                lambda: expressions_of(measures),
                 lambda name, rows: payload[name].take(pa.array(rows)).combine_chunks(),
             )
 

@@ -1,12 +1,27 @@
 """Slides in the user's words, to windows in ticks."""
 
+from functools import partial
+
 import numpy as np
 
+from timeloom.engines.history import History
+from timeloom.engines.threads import chunks, in_parallel
 from timeloom.engines.ticks import TimeType
 from timeloom.errors import UsageError
-from timeloom.kernels.bisw import BEGAN, SNAPSHOT, VISIBLE, Ticks, Track, Windows, windows
+from timeloom.kernels.bisw import (
+    BEGAN,
+    SNAPSHOT,
+    VISIBLE,
+    Ticks,
+    Track,
+    Windows,
+    bounds_of,
+    rising,
+    runs,
+    windows,
+)
 from timeloom.model.slide import Meaning, Slide, check_ratio, check_steps
-from timeloom.model.ticks import Span, parse_span, saturate, ticks_of
+from timeloom.model.ticks import FOREVER, Span, parse_span, saturate, ticks_of
 
 MEANING_CODES: dict[Meaning, int] = {"snapshot": SNAPSHOT, "visible": VISIBLE, "began": BEGAN}
 
@@ -50,3 +65,20 @@ def _refuse_vanishing(option: str, first: Ticks, last: Ticks) -> None:
             f"the {option} window vanishes at step {vanished[0]}: its start has passed its end, because start_slide "
             "is above slide; take fewer steps, or paces that keep the window open"
         )
+
+
+def step_runs(history: History, steps: Windows, meaning: int, threads: int) -> tuple[Ticks, Ticks]:
+    """The run of steps that each row is inside, empty for rows that never are. The same for every engine."""
+    count = history.sys_start.size
+    never = (history.sys_end <= history.sys_start) | (history.app_end <= history.app_start)
+    app_start = np.where(never, FOREVER, history.app_start) if never.any() else history.app_start
+    keys = (history.sys_start, history.sys_end, app_start, history.app_end)
+    if meaning == BEGAN:
+        keys = (history.sys_start, history.sys_start, app_start, app_start)
+    bounds = bounds_of(steps, meaning)
+    enter, leave = np.empty(count, np.int64), np.empty(count, np.int64)
+    parts = [
+        partial(runs, bounds, rising(bounds), *keys, enter, leave, begin, end) for begin, end in chunks(count, threads)
+    ]
+    in_parallel(parts, threads)
+    return enter, leave

@@ -1,0 +1,99 @@
+"""Bitemporal sliding windows on local tables: one pass over the rows, one aggregation over the steps."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.admission import admit, answer
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.history import History, read_history
+from timeloom.engines.local.gather import Source
+from timeloom.engines.measures import CallFailedError, Sweep, evaluate
+from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.threads import cores, in_parallel
+from timeloom.errors import InvalidInputError
+from timeloom.kernels.aggregate import timeline
+from timeloom.kernels.bisw import Ticks, Windows
+from timeloom.model.explanation import Explanation
+from timeloom.model.policy import Policy
+from timeloom.model.sliding_windows import BOUNDS, CHANGE, STEP, WindowRequest
+
+
+def sliding_windows(df: object, request: WindowRequest) -> Any:
+    """Evaluate all steps of a query at once."""
+    table, restore = to_arrow(df, "input")
+    require_columns(table.column_names, [m.column for m in request.measures if m.column], "input")
+    table, rejected = admit_history(table, request)
+    history = read_history(table, request.sys_period, request.app_period)
+    windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)
+    enter, leave = step_runs(history, windows, MEANING_CODES[request.meaning], cores())
+    if request.deltas:
+        result = changes(table, enter, leave, request.steps)
+    else:
+        result = aggregates(table, enter, leave, request, history, windows)
+    return answer(result, rejected, request.policy, restore)
+
+
+def explain_sliding_windows(df: object, request: WindowRequest) -> Explanation:
+    """Say how a query would run."""
+    table, _ = to_arrow(df, "input")
+    facts = {
+        "meaning": request.meaning,
+        "steps": request.steps,
+        "rows": table.num_rows,
+        "result": "rows that enter and leave" if request.deltas else [measure.name for measure in request.measures],
+    }
+    why = "each row is inside for one run of steps, so one pass finds all runs and one aggregation answers all steps"
+    return Explanation("sliding_windows", "local", facts, (why,))
+
+
+def admit_history(table: pa.Table, request: WindowRequest) -> tuple[pa.Table, pa.Table]:
+    """Treat rows with an invalid period as the policy says; an empty period is valid, and never inside."""
+    policy = Policy(request.policy.on_invalid, "point")
+    by_system = admit(table, request.sys_period, "input", policy)
+    by_both = admit(by_system.table, request.app_period, "input", policy)
+    return by_both.table, pa.concat_tables([by_system.rejected, by_both.rejected])
+
+
+def aggregates(
+    table: pa.Table, enter: Ticks, leave: Ticks, request: WindowRequest, history: History, windows: Windows
+) -> pa.Table:
+    """One row a step: runs are periods on the axis of steps, and fillers of one step each make all steps appear."""
+    rows = np.flatnonzero(enter < leave)
+    steps = np.arange(request.steps + 1, dtype=np.int64)
+    starts, ends = np.concatenate([enter[rows], steps]), np.concatenate([leave[rows], steps + 1])
+    swept = Sweep(timeline(starts, ends), starts, ends, rows.size)
+    inside = Source(table.take(pa.array(rows)))
+    tasks = [
+        partial(evaluate, swept, measure, None if measure.column is None else inside.column(measure.column))
+        for measure in request.measures
+    ]
+    try:
+        results = in_parallel(tasks, cores())
+    except CallFailedError as error:
+        raise InvalidInputError(
+            f"select {error.measure.name!r}: its function raised {error} for step {error.period}"
+        ) from error
+    columns: dict[str, pa.Array] = {STEP: pa.array(steps)}
+    if request.bounds:
+        axes = (history.types[0], history.types[0], history.types[1], history.types[1])
+        columns |= {name: axes[k].to_arrow(windows[k]) for k, name in enumerate(BOUNDS)}
+    columns |= {measure.name: result for measure, result in zip(request.measures, results, strict=True)}
+    return pa.table(columns)
+
+
+def changes(table: pa.Table, enter: Ticks, leave: Ticks, steps: int) -> pa.Table:
+    """Two rows for each row that is ever inside: +1 at the step it enters, -1 at the step it leaves, by step."""
+    for name in (STEP, CHANGE):
+        if name in table.column_names:
+            raise InvalidInputError(f"the input table has a column {name!r}, which deltas write; rename it")
+    entering = np.flatnonzero(enter < leave)
+    leaving = entering[leave[entering] <= steps]
+    rows = np.concatenate([entering, leaving])
+    step = np.concatenate([enter[entering], leave[leaving]])
+    change = np.concatenate([np.ones(entering.size, np.int8), np.full(leaving.size, -1, np.int8)])
+    order = np.lexsort((rows, change, step))
+    taken = table.take(pa.array(rows[order]))
+    return taken.add_column(0, STEP, pa.array(step[order])).add_column(1, CHANGE, pa.array(change[order]))
