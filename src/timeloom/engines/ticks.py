@@ -159,6 +159,9 @@ class PeriodTicks:
 def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     """Read the period columns of a table as half-open ticks."""
     kind = TimeType.of(table.schema.field(period.start).type, period.start, side)
+    if pa.types.is_null(table.schema.field(period.end).type):
+        at = table.column_names.index(period.end)
+        table = table.set_column(at, period.end, table[period.end].cast(kind.arrow))
     end_kind = TimeType.of(table.schema.field(period.end).type, period.end, side)
     if kind.axis is not end_kind.axis:
         raise InvalidInputError(
