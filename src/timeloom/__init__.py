@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
     from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
     from timeloom.operators.temporal_join import temporal_join as temporal_join
+    from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
     from timeloom.operators.top_k import top_k as top_k
 
 __version__ = "0.1.0"
@@ -60,6 +61,7 @@ _HOME = {
     "temporal_aggregate": "operators.temporal_aggregate",
     "temporal_antijoin": "operators.temporal_antijoin",
     "temporal_join": "operators.temporal_join",
+    "sliding_windows": "operators.sliding_windows",
     "top_k": "operators.top_k",
 }
 """The module in which each public name lives."""
