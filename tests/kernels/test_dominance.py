@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
-from timeloom.kernels.dominance import count_ranked, sum_ranked
-from timeloom.kernels.dominance_ranks import Points, Rectangles, rank_rectangles
+from timeloom.kernels.dominance import count_ranked, sum_ranked, weights_of
+from timeloom.kernels.dominance_ranks import Points, Rectangles, end_slots, rank_rectangles
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from timeloom.model.ticks import MIN_TICK as MIN
@@ -22,11 +22,11 @@ def points_of(starts, ends):
 
 
 def count_rectangles(points, rectangles):
-    return count_ranked(points, rank_rectangles(points, rectangles))
+    return count_ranked(points, end_slots(points), rank_rectangles(points, rectangles))
 
 
 def sum_rectangles(points, rectangles, weights):
-    return sum_ranked(points, rank_rectangles(points, rectangles), weights)
+    return sum_ranked(points, end_slots(points), rank_rectangles(points, rectangles), weights_of(points, weights))
 
 
 def columns(rows, width):

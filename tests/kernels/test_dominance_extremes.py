@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
 from timeloom.kernels.dominance_extremes import NONE, least_ranked
-from timeloom.kernels.dominance_ranks import Points, Rectangles, rank_rectangles
+from timeloom.kernels.dominance_ranks import Points, Rectangles, end_slots, rank_rectangles
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from timeloom.model.ticks import MIN_TICK as MIN
@@ -21,7 +21,7 @@ def points_of(starts, ends):
 
 
 def least_in_rectangles(points, rectangles, values):
-    return least_ranked(points, rank_rectangles(points, rectangles), values)
+    return least_ranked(points, end_slots(points), rank_rectangles(points, rectangles), values)
 
 
 def columns(rows, width):

@@ -127,8 +127,8 @@ def test_columns_that_cannot_be_aggregated():
 
 def test_explain_tells_ranks_from_sweeps():
     assert tl.explain(tl.count_join, LEFT, RIGHT)["algorithm"] == "ranks"
-    assert tl.explain(tl.count_join, LEFT, RIGHT, "before")["swept corners"] == 0
+    assert tl.explain(tl.count_join, LEFT, RIGHT, "before")["swept rows"] == 0
     nested = pa.table({"start": np.arange(50), "end": 100 - np.arange(50)})
     plan = tl.explain("count_join", nested, nested, "during")
-    assert (plan["algorithm"], plan["swept corners"] > 0) == ("dominance", True)
+    assert (plan["algorithm"], plan["swept rows"] > 0) == ("dominance", True)
     assert tl.explain("count_join", LEFT, RIGHT, algorithm="smart")["algorithm"] == "smart"

@@ -3,7 +3,8 @@
 This is the numeric heart of ``count_join`` and ``top_k``, on a local table as in a Spark task.
 """
 
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from timeloom.engines.threads import chunks, in_parallel
 from timeloom.errors import UsageError
 from timeloom.kernels.counting_endpoints import merge_endpoints
 from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_count
-from timeloom.kernels.dominance import count_ranked, sum_ranked
+from timeloom.kernels.dominance import count_ranked, rows_to_sweep, sum_ranked, weights_of
 from timeloom.kernels.dominance_extremes import NONE, least_ranked
-from timeloom.kernels.dominance_ranks import Points, Ranks, Rectangles, rank_rows, room_for
+from timeloom.kernels.dominance_ranks import Points, Ranks, Rectangles, end_slots, rank_rectangles
+from timeloom.kernels.order import Positions
 from timeloom.model.allen import intersects
 from timeloom.model.box import FREE, Box, Range
 from timeloom.model.relation import Relation
@@ -26,52 +28,79 @@ Numbers = NDArray[np.int64]
 Ticks = NDArray[np.int64]
 SWEEPS = ("naive", "simple", "smart")
 
+CACHED = 1 << 18
+"""The sorted endpoints of so many rows stay in a processor's caches."""
+
 
 class Counting:
-    """The rectangles of all left rows, one set for each box of a relation, ranked over the right rows once."""
+    """The rectangles of all left rows, ranked over the right rows once, for each box of a relation.
+
+    Rows are taken in the order of their starts where the right side is too large for the caches: then neighbours look
+    at the same places, and the sweeps need no sorting. They are shared out to threads in ranges.
+    """
 
     def __init__(self, problem: Problem, boxes: tuple[Box, ...]) -> None:
         self.problem = problem
-        problem.sort({(True, False), (True, True)})
+        ordered = len(problem.right) > CACHED
+        problem.sort({(True, False), (True, True)} | ({(False, False)} if ordered else set()))
         self.points = Points(problem.orders[(True, False)], problem.orders[(True, True)])
-        self.ranked = [self._rank(rectangles_of(problem, box)) for box in boxes]
+        self.rows = problem.orders[(False, False)].ids if ordered else np.arange(len(problem.left), dtype=np.int32)
+        self._parts = chunks(self.rows.size, problem.threads)
+        tasks = [partial(self._rank, box, *part) for box in boxes for part in self._parts]
+        self.ranked = in_parallel(tasks, problem.threads)
 
     def counts(self) -> Numbers:
         """How many right rows each left row has."""
-        return self._added([count_ranked(self.points, ranked) for ranked in self.ranked])
+        slots = self._slots
+        return self._gathered([partial(count_ranked, self.points, slots, ranked) for ranked in self.ranked], np.add)
 
     def sums(self, weights: Numbers) -> Numbers:
         """The sum of a weight over the right rows of each left row; the weights must not overflow."""
-        return self._added([sum_ranked(self.points, ranked, weights) for ranked in self.ranked])
+        known = self.points, self._slots
+        prepared = weights_of(self.points, weights)
+        return self._gathered([partial(sum_ranked, *known, ranked, prepared) for ranked in self.ranked], np.add)
 
     def least(self, values: Numbers) -> Numbers:
         """The least value among the right rows of each left row, or NONE."""
-        found = np.full(len(self.problem.left), NONE, np.int64)
-        for ranked in self.ranked:
-            np.minimum(found, least_ranked(self.points, ranked, values), out=found)
-        return found
+        if not self.ranked:
+            return np.full(self.rows.size, NONE, np.int64)
+        slots = end_slots(self.points)
+        tasks = [partial(least_ranked, self.points, slots, ranked, values) for ranked in self.ranked]
+        return self._gathered(tasks, np.minimum)
 
-    def _added(self, parts: list[Numbers]) -> Numbers:
-        return sum(parts[1:], start=parts[0]) if parts else np.zeros(len(self.problem.left), np.int64)
+    @cached_property
+    def rows_to_sweep(self) -> int:
+        """How many rows, summed over the boxes, are not counted by ranks alone."""
+        tasks = [partial(rows_to_sweep, ranked, self.points.size) for ranked in self.ranked]
+        return sum(in_parallel(tasks, self.problem.threads))
 
-    def _rank(self, rectangles: Rectangles) -> Ranks:
-        ranked = room_for(len(self.problem.left))
-        parts = chunks(len(self.problem.left), self.problem.threads)
-        orders = self.points.by_start, self.points.by_end
-        in_parallel([partial(rank_rows, *orders, rectangles, ranked, *part) for part in parts], self.problem.threads)
-        return ranked
+    @cached_property
+    def _slots(self) -> Positions:
+        return end_slots(self.points) if self.rows_to_sweep else np.zeros(0, np.int32)
+
+    def _rank(self, box: Box, first: int, last: int) -> Ranks:
+        return rank_rectangles(self.points, rectangles_of(self.problem, box, self.rows[first:last]))
+
+    def _gathered(self, tasks: Sequence[Callable[[], Numbers]], combine: np.ufunc) -> Numbers:
+        """Run the tasks, which go box by box, and combine the boxes of each row."""
+        found = in_parallel(tasks, self.problem.threads)
+        result = np.zeros(self.rows.size, np.int64)
+        for number, (first, last) in enumerate(self._parts):
+            boxes = found[number :: len(self._parts)]
+            if boxes:
+                result[self.rows[first:last]] = combine.reduce(boxes)
+        return result
 
 
-def rectangles_of(problem: Problem, box: Box) -> Rectangles:
-    """The bounds that a box puts on the right rows' starts and ends, for each left row.
+def rectangles_of(problem: Problem, box: Box, rows: NDArray[np.integer]) -> Rectangles:
+    """The bounds that a box puts on the right rows' starts and ends, for some left rows.
 
     On a folded axis every bound stays within the key's stretch. Rows of other keys lie below or above it with both of
     their endpoints, so one lower and one upper bound keep them out, and sides that the box leaves open stay open.
     """
     on_start, on_end = needed(box)
-    every = np.arange(len(problem.left))
-    low_start, high_start = ranges(problem, on_start, problem.left, every)
-    low_end, high_end = ranges(problem, on_end, problem.left, every)
+    low_start, high_start = ranges(problem, on_start, problem.left, rows)
+    low_end, high_end = ranges(problem, on_end, problem.left, rows)
     if problem.fold is not None:
         by_start, by_end = _sides(on_start), _sides(on_end)
         prefer_start = any(by_start) or not any(by_end)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.dominance_ranks import Points, Ranks, end_slots
+from timeloom.kernels.dominance_ranks import Points, Ranks
 from timeloom.kernels.dominance_sweeps import sweep_counts, sweep_sums
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, sort
@@ -30,36 +30,42 @@ class Pending(NamedTuple):
     high: Positions
 
 
-def count_ranked(points: Points, ranked: Ranks) -> Numbers:
-    """Count the points in each rectangle."""
+class Weights(NamedTuple):
+    """Weights of the points in start order, and their running totals along both orders."""
+
+    entering: Numbers
+    by_start: Numbers
+    by_end: Numbers
+
+
+def count_ranked(points: Points, slots: Positions, ranked: Ranks) -> Numbers:
+    """Count the points in each rectangle; ``slots`` matter only if some row needs a sweep."""
     counts, upper, lower = settle(ranked, points.size, NO_TOTALS, NO_TOTALS)
-    if upper[0].size or lower[0].size:
-        slots = end_slots(points)
-        for pending, sign in ((upper, 1), (lower, -1)):
+    for pending, sign in ((upper, 1), (lower, -1)):
+        if pending[0].size:
             sweep_counts(slots, *in_sweep_order(Pending(*pending)), sign, counts)
     return counts
 
 
-def sum_ranked(points: Points, ranked: Ranks, weights: Numbers) -> Numbers:
-    """Add up the weights of the points in each rectangle. The absolute weights together must fit into an int64."""
-    entering = weights[points.by_start.ids]
-    totals = running_totals(entering), running_totals(weights[points.by_end.ids])
-    sums, upper, lower = settle(ranked, points.size, *totals)
-    if upper[0].size or lower[0].size:
-        slots = end_slots(points)
-        for pending, sign in ((upper, 1), (lower, -1)):
-            sweep_sums(slots, entering, *in_sweep_order(Pending(*pending)), sign, sums)
+def sum_ranked(points: Points, slots: Positions, ranked: Ranks, weights: Weights) -> Numbers:
+    """Add up the weights of the points in each rectangle; ``slots`` matter only if some row needs a sweep."""
+    sums, upper, lower = settle(ranked, points.size, weights.by_start, weights.by_end)
+    for pending, sign in ((upper, 1), (lower, -1)):
+        if pending[0].size:
+            sweep_sums(slots, weights.entering, *in_sweep_order(Pending(*pending)), sign, sums)
     return sums
 
 
-def corners_to_sweep(ranked: Ranks, size: int) -> int:
-    """How many rows need a sweep, for their last and for their first position together."""
-    _, upper, lower = settle(ranked, size, NO_TOTALS, NO_TOTALS)
-    return int(upper[0].size + lower[0].size)
+def weights_of(points: Points, weights: Numbers) -> Weights:
+    """Prepare a column of weights. The absolute weights together must fit into an int64."""
+    entering = weights[points.by_start.ids]
+    return Weights(entering, running_totals(entering), running_totals(weights[points.by_end.ids]))
 
 
 def in_sweep_order(pending: Pending) -> Pending:
     """Order the corners by the number of points that must be in."""
+    if (pending.taken[1:] >= pending.taken[:-1]).all():
+        return pending
     order = sort(pending.taken.astype(np.int64)).ids
     return Pending(*(column[order] for column in pending))
 
@@ -69,6 +75,21 @@ def running_totals(weights: Numbers) -> Numbers:
     totals = np.zeros(weights.size + 1, np.int64)
     np.cumsum(weights, out=totals[1:])
     return totals
+
+
+@compiled
+def rows_to_sweep(ranked: Ranks, size: int) -> int:
+    """How many rows have a corner that no rank answers."""
+    found = 0
+    for row in range(ranked.first.size):
+        first, last, low, high = ranked.first[row], ranked.last[row], ranked.low[row], ranked.high[row]
+        found += (
+            corner(last, high, size, False) == SWEEP
+            or corner(last, low, size, ranked.nested[row]) == SWEEP
+            or corner(first, high, size, False) == SWEEP
+            or corner(first, low, size, False) == SWEEP
+        )
+    return found
 
 
 @compiled

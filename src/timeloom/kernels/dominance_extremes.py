@@ -9,7 +9,7 @@ boundary between its first and last position; all rectangles that are cut at the
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.dominance_ranks import Points, Ranks, end_slots, places
+from timeloom.kernels.dominance_ranks import Points, Ranks, places
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, sort
 from timeloom.model.ticks import MAX_TICK
@@ -22,14 +22,14 @@ NONE = np.int64(MAX_TICK)
 EMPTY, STARTS_UP, STARTS_DOWN, ENDS_UP, ENDS_DOWN, FOUR_SIDED = 0, 1, 2, 3, 4, 5
 
 
-def least_ranked(points: Points, ranked: Ranks, values: Values) -> Values:
+def least_ranked(points: Points, slots: Positions, ranked: Ranks, values: Values) -> Values:
     """Find the least value of the points in each rectangle, or ``NONE``."""
     least = np.full(ranked.first.size, NONE, np.int64)
     size = points.size
     if not size or not least.size:
         return least
     shapes = classify(ranked, size)
-    slots, positions = end_slots(points), places(points.by_end.ids, points.by_start.ids)
+    positions = places(points.by_end.ids, points.by_start.ids)
     starting, ending = values[points.by_start.ids], values[points.by_end.ids]
     first, last, low, high = ranked[:4]
     sweeps = (

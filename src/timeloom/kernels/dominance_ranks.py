@@ -48,16 +48,16 @@ class Ranks(NamedTuple):
     nested: NDArray[np.bool_]
 
 
-def room_for(rows: int) -> Ranks:
+def _room_for(rows: int) -> Ranks:
     """Ranks of so many rows, all empty."""
-    first, last, low, high = np.zeros((4, rows), np.int32)
+    first, last, low, high = (np.zeros(rows, np.int32) for _ in range(4))
     return Ranks(first, last, low, high, np.zeros(rows, np.bool_))
 
 
 def rank_rectangles(points: Points, rectangles: Rectangles) -> Ranks:
     """Move rectangles to rank space."""
-    ranked = room_for(rectangles.low_start.size)
-    rank_rows(points.by_start, points.by_end, rectangles, ranked, 0, ranked.first.size)
+    ranked = _room_for(rectangles.low_start.size)
+    rank_rows(points.by_start, points.by_end, rectangles, ranked)
     return ranked
 
 
@@ -67,8 +67,8 @@ def end_slots(points: Points) -> Positions:
 
 
 @compiled
-def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ranks, begin: int, end: int) -> None:
-    """Rank the rectangles of rows begin..end, and drop the bounds that follow from others.
+def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ranks) -> None:
+    """Rank rectangles, and drop the bounds that follow from others.
 
     Points have start < end. So ``end <= d`` implies ``start <= b`` if d - 1 <= b; ``start >= a`` implies ``end >= c``
     if c - 1 <= a, and contradicts ``end <= d`` if d <= a; and ``end < c`` implies ``start <= b`` if c - 2 <= b.
@@ -76,7 +76,7 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
     starts, start_offsets, start_base, start_shift = by_start.values, by_start.offsets, by_start.base, by_start.shift
     ends, end_offsets, end_base, end_shift = by_end.values, by_end.offsets, by_end.base, by_end.shift
     size = starts.size
-    for row in range(begin, end):
+    for row in range(ranked.first.size):
         a, b = rectangles.low_start[row], rectangles.high_start[row]
         c, d = rectangles.low_end[row], rectangles.high_end[row]
         if a > b or c > d or d <= a:

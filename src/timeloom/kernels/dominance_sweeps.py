@@ -25,12 +25,13 @@ def sweep_counts(
 ) -> None:
     """Add to each row, with this sign, the number of its first ``taken`` points at slots below high less below low.
 
-    Entries come in the order of ``taken``.
+    Entries come in the order of ``taken``; what the first of them needs enters at once.
     """
     words = (slots.size >> 5) + 1
     bits = np.zeros(words, np.uint32)
     tree = np.zeros(words + 1, np.int32)
-    entered = 0
+    entered = taken[0] if taken.size else 0
+    enter_all(bits, tree, slots[:entered])
     for entry in range(rows.size):
         while entered < taken[entry]:
             enter(bits, tree, slots[entered])
@@ -39,6 +40,19 @@ def sweep_counts(
         if low[entry] > 0:
             found -= entered_below(bits, tree, low[entry])
         counts[rows[entry]] += sign * found
+
+
+@compiled
+def enter_all(bits: Bits, tree: Positions, slots: Positions) -> None:
+    """Set many bits of an empty tree: count them by word, then let each node pass its count on to the next above."""
+    for slot in slots:
+        word, place = np.int64(slot >> 5), np.int64(slot & 31)
+        bits[word] |= np.uint32(1 << place)
+        tree[word + 1] += 1
+    for node in range(1, tree.size):
+        above = node + (node & -node)
+        if above < tree.size:
+            tree[above] += tree[node]
 
 
 @compiled

@@ -13,7 +13,6 @@ from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.count_aggregates import aggregate
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.threads import cores
-from timeloom.kernels.dominance import corners_to_sweep
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 
@@ -91,9 +90,9 @@ def explain_count_join(left: object, right: object, request: CountRequest) -> Ex
     if request.algorithm in SWEEPS:
         return Explanation("count_join", "local", facts, ("it was asked for",))
     counting = Counting(task.problem, task.boxes)
-    swept = sum(corners_to_sweep(ranked, counting.points.size) for ranked in counting.ranked)
+    swept = counting.rows_to_sweep
     facts["algorithm"] = "dominance" if swept else "ranks"
-    facts["swept corners"] = swept
+    facts["swept rows"] = swept
     if swept:
         why = "both endpoints of a right row are bounded, so ranks alone do not tell how many satisfy both bounds"
     else:
