@@ -27,23 +27,49 @@ def span(*tables: list[Row]) -> tuple[int, int]:
     return min(times), max(times)
 
 
-def join(left: list[Row], right: list[Row]) -> list[tuple[int, int, int, int]]:
-    """(left position, right position, start, end) of every pair, over the instants that both hold."""
+def always(at: int, other: int) -> bool:
+    return True
+
+
+def join(left: list[Row], right: list[Row], fits=always) -> list[tuple[int, int, int, int]]:
+    """(left position, right position, start, end) of every fitting pair, over the instants that both hold."""
     found = []
     for at, row in enumerate(left):
         for other_at, other in enumerate(right):
             common = set(range(*row)) & set(range(*other))
-            if common:
+            if common and fits(at, other_at):
                 found.append((at, other_at, min(common), max(common) + 1))
     return found
 
 
-def antijoin(left: list[Row], right: list[Row]) -> list[Piece]:
-    """(left position, start, end) of the maximal sub-periods of left rows in which no right row is active."""
+def antijoin(left: list[Row], right: list[Row], fits=always) -> list[Piece]:
+    """(left position, start, end) of the maximal sub-periods of left rows in which no fitting right row is active."""
     found = []
     for at, row in enumerate(left):
-        free = runs(*row, lambda instant: None if active(right, instant) else True)
+        others = [other for other_at, other in enumerate(right) if fits(at, other_at)]
+        free = runs(*row, lambda instant, others=others: None if active(others, instant) else True)
         found += [(at, start, end) for start, end, _ in free]
+    return found
+
+
+def outer_join(left: list[Row], right: list[Row], how: str, fits=always) -> list[tuple]:
+    """The pairs, and what an outer join keeps of either side, with None for the absent row."""
+    found: list[tuple] = list(join(left, right, fits))
+    if how in ("left", "full"):
+        found += [(at, None, start, end) for at, start, end in antijoin(left, right, fits)]
+    if how in ("right", "full"):
+        alone = antijoin(right, left, lambda at, other: fits(other, at))
+        found += [(None, at, start, end) for at, start, end in alone]
+    return found
+
+
+def plain_join(left: list, right: list, how: str, fits) -> list[tuple]:
+    """The ordinary join of two lists of rows, without time."""
+    found = [(row, other) for row in left for other in right if fits(row, other)]
+    if how in ("left", "full"):
+        found += [(row, None) for row in left if not any(fits(row, other) for other in right)]
+    if how in ("right", "full"):
+        found += [(None, other) for other in right if not any(fits(row, other) for row in left)]
     return found
 
 

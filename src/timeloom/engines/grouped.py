@@ -11,6 +11,7 @@ from timeloom.engines.folding import Fold
 from timeloom.engines.keys import Keys, group_keys
 from timeloom.engines.ticks import PeriodTicks, shift_ticks
 from timeloom.errors import InvalidInputError, UsageError
+from timeloom.kernels.aggregate import Timeline
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
@@ -21,8 +22,8 @@ Rows = NDArray[np.int64]
 class Grouped:
     """Periods with groups folded into the axis.
 
-    ``rows`` are the positions of the rows that are left after cutting to a window, ``leaders`` a row of each group (-1
-    for a group that has none), and ``window`` the ticks that the window spans.
+    ``rows`` are the positions of the rows that touch the window, ``leaders`` a row of each group (-1 for a group that
+    has none), and ``window`` the ticks that the window spans.
     """
 
     starts: Ticks
@@ -37,15 +38,14 @@ class Grouped:
     def of(
         cls, table: pa.Table, starts: Ticks, ends: Ticks, by: list[str], window: tuple[int, int] | None = None
     ) -> "Grouped":
-        """Number the groups, cut the periods to the window, and fold."""
+        """Number the groups, leave out what does not touch the window, and fold."""
         groups, count = group_numbers(table, by)
         leaders = np.full(count, -1, np.int64)
         leaders[groups[::-1]] = np.arange(groups.size)[::-1]
         rows = np.arange(groups.size)
         if window is not None:
             rows = np.flatnonzero((starts < window[1]) & (ends > window[0]))
-            starts, ends = np.maximum(starts[rows], window[0]), np.minimum(ends[rows], window[1])
-            groups = groups[rows]
+            starts, ends, groups = starts[rows], ends[rows], groups[rows]
         if not by:
             return cls(starts, ends, rows, leaders, groups, None, window)
         bounds = np.array(window or (), np.int64)
@@ -66,6 +66,17 @@ class Grouped:
         np.maximum.at(high, self.groups, self.ends)
         names = np.flatnonzero(low < high)
         return low[names], high[names], names
+
+    def cut(self, line: Timeline) -> Timeline:
+        """Cut a timeline to the window, within which every row is active."""
+        if self.window is None:
+            return line
+        low, high = (np.array([bound]) for bound in self.window)
+        if self.fold is not None:
+            first, origin = np.zeros(1, np.int64), line.starts // self.fold.width * self.fold.width
+            low, high = self.fold.points(low, first) + origin, self.fold.points(high, first) + origin
+        starts, ends = np.maximum(line.starts, low), np.minimum(line.ends, high)
+        return line._replace(starts=starts, ends=ends).only(starts < ends)
 
     def columns(
         self, table: pa.Table, by: list[str], ticks: PeriodTicks, starts: Ticks, ends: Ticks

@@ -62,7 +62,8 @@ class TwoSides:
         mine, others = self._places[::-1] if flip else self._places
         if algorithm == "dip":
             found = dip_merge.antijoin(*mine, *others)
-            pieces = sequenced.Pieces(found.outer, found.starts, found.ends)
+            by_row = np.argsort(found.outer, kind="stable")
+            pieces = sequenced.Pieces(found.outer[by_row], found.starts[by_row], found.ends[by_row])
         else:
             pieces = subtract(*mine, cover(*others, self.threads), self.threads)
         if self.fold is None:

@@ -12,8 +12,8 @@ from timeloom.model.ticks import FOREVER
 def dip_timeline(starts: Ticks, ends: Ticks) -> Timeline:
     """Join the partitions one after the other (equation 5), and list the rows that meet in each resulting period.
 
-    In this timeline every period takes back the rows of the period before and adds its own, so an aggregate is
-    evaluated anew over the values of each result tuple, as the paper's final projection does.
+    The timeline is renewed with every period, so an aggregate is evaluated anew over the values of each result tuple,
+    as the paper's final projection does.
     """
     parts = partition(starts, ends)
     joined = [full_join(parts.starts[:0], parts.ends[:0], parts.starts[:0], parts.ends[:0])]
@@ -36,7 +36,7 @@ def dip_timeline(starts: Ticks, ends: Ticks) -> Timeline:
     rows = by_start[lineage[present]]
     offsets = np.zeros(begins.size + 1, np.int32)
     np.cumsum(present.sum(axis=1), out=offsets[1:])
-    return Timeline(begins, finishes, rows, rows, offsets[1:], offsets[:-1])
+    return Timeline(begins, finishes, rows, rows, offsets[1:], offsets[:-1], renewed=True)
 
 
 @compiled

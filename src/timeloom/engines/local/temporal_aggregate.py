@@ -54,7 +54,7 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
         line = dip_timeline(starts, ends)
     else:
         line = timeline_of(*in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads))
-    return Sweep(line, starts, ends, grouped.starts.size)
+    return Sweep(grouped.cut(line), starts, ends, grouped.starts.size)
 
 
 def measured(
