@@ -103,32 +103,31 @@ def settle(
     """Answer every corner that is a plain rank; gather the others, apart for the last and the first position."""
     settled = np.zeros(ranked.first.size, np.int64)
     upper, lower = empty_pending(settled.size), empty_pending(settled.size)
-    uppers, lowers = 0, 0
+    uppers, lowers, weighted = 0, 0, start_totals.size > 0
     for row in range(settled.size):
         first, last, low, high = ranked.first[row], ranked.last[row], ranked.low[row], ranked.high[row]
         if last == 0:
             continue
-        to_high = corner(last, high, size, False)
-        to_low = corner(last, low, size, ranked.nested[row])
-        settled[row] = by_rank(to_high, last, high, start_totals, end_totals)
-        settled[row] -= by_rank(to_low, last, low, start_totals, end_totals)
-        uppers = note(upper, uppers, row, last, low, high, to_low, to_high)
+        to_high, to_low = corner(last, high, size, False), corner(last, low, size, ranked.nested[row])
+        settled[row] = number(to_high, last, high) - number(to_low, last, low)
+        if weighted:
+            settled[row] = weight(to_high, last, high, start_totals, end_totals)
+            settled[row] -= weight(to_low, last, low, start_totals, end_totals)
+        if to_high == SWEEP or to_low == SWEEP:
+            note(upper, uppers, row, last, low if to_low == SWEEP else 0, high if to_high == SWEEP else 0)
+            uppers += 1
         if first == 0:
             continue
-        to_high = corner(first, high, size, False)
-        to_low = corner(first, low, size, False)
-        settled[row] -= by_rank(to_high, first, high, start_totals, end_totals)
-        settled[row] += by_rank(to_low, first, low, start_totals, end_totals)
-        lowers = note(lower, lowers, row, first, low, high, to_low, to_high)
+        to_high, to_low = corner(first, high, size, False), corner(first, low, size, False)
+        if weighted:
+            settled[row] -= weight(to_high, first, high, start_totals, end_totals)
+            settled[row] += weight(to_low, first, low, start_totals, end_totals)
+        else:
+            settled[row] -= number(to_high, first, high) - number(to_low, first, low)
+        if to_high == SWEEP or to_low == SWEEP:
+            note(lower, lowers, row, first, low if to_low == SWEEP else 0, high if to_high == SWEEP else 0)
+            lowers += 1
     return settled, shortened(upper, uppers), shortened(lower, lowers)
-
-
-@compiled
-def total(totals: Numbers, number: int) -> np.int64:
-    """The weight of the first points of an order; without weights, their number."""
-    if totals.size:
-        return np.int64(totals[number])
-    return np.int64(number)
 
 
 @compiled
@@ -144,13 +143,19 @@ def corner(taken: int, slot: int, size: int, nested: bool) -> int:
 
 
 @compiled
-def by_rank(answer: int, taken: int, slot: int, start_totals: Numbers, end_totals: Numbers) -> np.int64:
-    """F at a corner, if a rank answers it, else 0."""
+def number(answer: int, taken: int, slot: int) -> int:
+    """How many points a corner holds, if a rank answers it, else 0."""
     if answer == BY_START:
-        return total(start_totals, taken)
-    if answer == BY_END:
-        return total(end_totals, slot)
-    return np.int64(0)
+        return taken
+    return slot if answer == BY_END else 0
+
+
+@compiled
+def weight(answer: int, taken: int, slot: int, start_totals: Numbers, end_totals: Numbers) -> int:
+    """What the points of a corner weigh, if a rank answers it, else 0."""
+    if answer == BY_START:
+        return int(start_totals[taken])
+    return int(end_totals[slot]) if answer == BY_END else 0
 
 
 @compiled
@@ -161,23 +166,11 @@ def empty_pending(size: int) -> tuple[Positions, Positions, Positions, Positions
 
 @compiled
 def note(
-    pending: tuple[Positions, Positions, Positions, Positions],
-    size: int,
-    row: int,
-    taken: int,
-    low: int,
-    high: int,
-    to_low: int,
-    to_high: int,
-) -> int:
-    """Keep what a sweep must answer: slot 0 stands for a corner that is settled; the new number of entries."""
-    if to_low != SWEEP and to_high != SWEEP:
-        return size
+    pending: tuple[Positions, Positions, Positions, Positions], size: int, row: int, taken: int, low: int, high: int
+) -> None:
+    """Keep what a sweep must answer as entry number ``size``; slot 0 stands for a corner that is settled."""
     rows, takens, lows, highs = pending
-    rows[size], takens[size] = row, taken
-    lows[size] = low if to_low == SWEEP else 0
-    highs[size] = high if to_high == SWEEP else 0
-    return size + 1
+    rows[size], takens[size], lows[size], highs[size] = row, taken, low, high
 
 
 @compiled
