@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.kernels.gapless import GaplessMap, empty_map, find, insert, remove, remove_element
+from timeloom.kernels.gapless import GaplessMap, append, empty_map, find, remove, remove_element, with_room
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "sweeping.json"
 
@@ -28,9 +28,17 @@ def chained(storage: list[int], chains: list[list[int]]) -> GaplessMap:
                 after[holder] = element
             before[element] = holder
             holder = element
-    window = np.zeros(size, np.int64)
+    numbers = np.zeros(size, np.int64)
     return GaplessMap(
-        column(storage), window, window.copy(), column(after), column(before), column(heads), np.array([size])
+        np.array(storage),
+        numbers,
+        numbers.copy(),
+        numbers.copy(),
+        np.zeros(size, np.int8),
+        column(after),
+        column(before),
+        column(heads),
+        np.array([size]),
     )
 
 
@@ -67,15 +75,21 @@ def test_behaves_as_a_dict(stride: int, history: list[tuple[bool, int]]):
     for adds, number in history:
         key = number * stride
         if adds and key not in model:
-            model[key] = (number, number + 1)
-            active = insert(active, key, number, number + 1)
+            model[key] = (number, number + 1, -number, number % 3)
+            active = with_room(active, 1)
+            append(active, key, number, number + 1, -number)
+            active.marks[find(active, key)] = number % 3
         elif not adds:
             assert remove(active, key) == (model.pop(key, None) is not None)
         assert (find(active, key) >= 0) == (key in model)
         tail = int(active.tail[0])
         stored = zip(
-            active.keys[:tail].tolist(), active.low[:tail].tolist(), active.high[:tail].tolist(), strict=True
+            active.starts[:tail].tolist(),
+            active.ends[:tail].tolist(),
+            active.names[:tail].tolist(),
+            active.marks[:tail].tolist(),
+            strict=True,
         )
-        assert {key: (low, high) for key, low, high in stored} == model
+        assert dict(zip(active.keys[:tail].tolist(), stored, strict=True)) == model
         assert tail == len(model)
         assert sorted(key for chain in chains_of(active) for key in chain) == sorted(model)

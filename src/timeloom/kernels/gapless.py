@@ -1,7 +1,7 @@
 """The gapless hash map: a hash table whose elements lie side by side (sweeping paper, section 7.4).
 
 Elements are appended at the tail, and the last element moves into the place of a removed one, so that a scan
-reads one contiguous stretch of memory. What a scan needs (the key and the window of its selection) lies in
+reads one contiguous stretch of memory. What a scan needs (the tuple: its period, its name, a mark) lies in
 arrays of its own, apart from the chains that hold the buckets together.
 """
 
@@ -17,15 +17,17 @@ NONE = np.int32(-1)
 
 
 class GaplessMap(NamedTuple):
-    """Elements 0..tail[0]: a key and a window each, chained by bucket.
+    """Elements 0..tail[0]: a key and a tuple each, chained by bucket.
 
     ``heads[b]`` is the first element of bucket b. ``before[e]`` is the element in front of e in its chain, or
     ``-1 - b`` for the first element of bucket b: whichever holds the forward pointer to e.
     """
 
-    keys: Positions
-    low: Ticks
-    high: Ticks
+    keys: NDArray[np.int64]
+    starts: Ticks
+    ends: Ticks
+    names: NDArray[np.int64]
+    marks: NDArray[np.int8]
     after: Positions
     before: Positions
     heads: Positions
@@ -34,14 +36,16 @@ class GaplessMap(NamedTuple):
 
 @compiled
 def empty_map(capacity: int) -> GaplessMap:
-    """Make a map with room for this many elements (rounded up to a power of two); it grows when full."""
+    """Make a map with room for this many elements, rounded up to a power of two."""
     size = 1
     while size < capacity:
         size *= 2
     return GaplessMap(
-        np.empty(size, np.int32),
         np.empty(size, np.int64),
         np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int8),
         np.empty(size, np.int32),
         np.empty(size, np.int32),
         np.full(size, NONE, np.int32),
@@ -59,26 +63,28 @@ def find(active: GaplessMap, key: int) -> int:
 
 
 @compiled
-def insert(active: GaplessMap, key: int, low: int, high: int) -> GaplessMap:
-    """Append an element (its key must be absent). Answer the map to go on with: a larger copy when full."""
-    if active.tail[0] == active.keys.size:
-        larger = empty_map(2 * active.keys.size)
-        for element in range(active.tail[0]):
-            append(larger, active.keys[element], active.low[element], active.high[element])
-        active = larger
-    append(active, key, low, high)
-    return active
+def with_room(active: GaplessMap, more: int) -> GaplessMap:
+    """The same map, or a larger copy if it has no room for this many more elements."""
+    if active.tail[0] + more <= active.keys.size:
+        return active
+    larger = empty_map(max(2 * active.keys.size, active.tail[0] + more))
+    for element in range(active.tail[0]):
+        append(larger, active.keys[element], active.starts[element], active.ends[element], active.names[element])
+        larger.marks[element] = active.marks[element]
+    return larger
 
 
 @compiled
-def append(active: GaplessMap, key: int, low: int, high: int) -> None:
-    """Append an element where there is room."""
+def append(active: GaplessMap, key: int, start: int, end: int, name: int) -> None:
+    """Append an element; its key must be absent, and there must be room."""
     bucket = key & (active.heads.size - 1)
     element = active.tail[0]
     head = active.heads[bucket]
     active.keys[element] = key
-    active.low[element] = low
-    active.high[element] = high
+    active.starts[element] = start
+    active.ends[element] = end
+    active.names[element] = name
+    active.marks[element] = 0
     active.after[element] = head
     active.before[element] = -1 - bucket
     if head >= 0:
@@ -108,8 +114,10 @@ def remove_element(active: GaplessMap, element: int) -> None:
     if element == last:
         return
     active.keys[element] = active.keys[last]
-    active.low[element] = active.low[last]
-    active.high[element] = active.high[last]
+    active.starts[element] = active.starts[last]
+    active.ends[element] = active.ends[last]
+    active.names[element] = active.names[last]
+    active.marks[element] = active.marks[last]
     before, after = active.before[last], active.after[last]
     active.before[element] = before
     active.after[element] = after

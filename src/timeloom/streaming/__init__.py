@@ -1,0 +1,1 @@
+"""Joins of endpoint streams: each pair leaves at the first instant at which it is certain."""
