@@ -76,6 +76,14 @@ def test_a_long_sum_keeps_the_small_values():
     assert total == [1e17 + 0.75, 0.75, 0.25]
 
 
+def test_counting_rows_once_more_is_no_harm():
+    result = tl.count_join(LEFT, RIGHT, aggregates={"n": "count", "mean": ("v", "mean")})
+    assert result.select(["count", "n", "mean"]).to_pylist() == [
+        {"count": 1, "n": 1, "mean": 1.0},
+        {"count": 3, "n": 3, "mean": 2.0},
+    ]
+
+
 def test_empty_sides():
     none = RIGHT.slice(0, 0)
     result = tl.count_join(LEFT, none, "during", aggregates={f: ("v", f) for f in ("sum", "avg", "min")})
@@ -99,8 +107,9 @@ def test_invalid_rows_are_set_aside():
     [
         ({"algorithm": "smartest"}, "algorithm='smartest' is unknown. Did you mean 'smart'"),
         ({"relation": "during", "algorithm": "smart"}, "counts 'intersects' only, not 'during'"),
-        ({"aggregates": {"m": ("v", "median")}}, "'median' cannot be had without listing the pairs"),
-        ({"aggregates": {"m": "sum"}}, "give a column and a function"),
+        ({"aggregates": {"m": ("v", "median")}}, "there is no function 'median'"),
+        ({"aggregates": {"m": ("v", "stddev")}}, "'stddev' cannot be had without listing the pairs"),
+        ({"aggregates": {"m": "sum"}}, "sum needs a column"),
         ({"aggregates": ["sum"]}, "is no mapping"),
         ({"aggregates": {"count": ("v", "sum")}}, "both named 'count'"),
         ({"name": "who"}, "the left table has a column 'who' already"),

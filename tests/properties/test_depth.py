@@ -51,6 +51,12 @@ def test_periods_are_written_as_they_were_read():
     ]
 
 
+def test_time_without_rows_is_shown_on_request():
+    result = tl.depth(table([(2, 4), (6, 7)]), fill=True, within=(0, 8))
+    found = [tuple(row.values()) for row in result.to_pylist()]
+    assert found == [(0, 2, 0), (2, 4, 1), (4, 6, 0), (6, 7, 1), (7, 8, 0)]
+
+
 def test_a_name_that_is_taken_is_refused():
-    with pytest.raises(tl.UsageError, match="a column twice"):
+    with pytest.raises(tl.UsageError, match="start"):
         tl.depth(table([(0, 1)]), name="start")

@@ -4,8 +4,9 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from timeloom.model.count_join import CountRequest, read_aggregates
+from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
+from timeloom.model.measures import read_measures
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.naming import Keys
@@ -20,7 +21,7 @@ def count_request(
     *,
     on: "str | Sequence[str] | None" = None,
     name: str = "count",
-    aggregates: "Mapping[str, tuple[str, str]] | None" = None,
+    aggregates: "Mapping[str, Any] | None" = None,
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
     period: PeriodLike = ("start", "end"),
@@ -40,7 +41,7 @@ def count_request(
         right_period=Period.of(right_period or period),
         policy=Policy(on_invalid, empty),
         name=name,
-        aggregates=read_aggregates(aggregates),
+        aggregates=read_measures(aggregates or {}),
         algorithm=algorithm,
     )
 
@@ -66,7 +67,7 @@ def count_join(
     *,
     on: "str | Sequence[str] | None" = None,
     name: str = "count",
-    aggregates: "Mapping[str, tuple[str, str]] | None" = None,
+    aggregates: "Mapping[str, Any] | None" = None,
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
     period: PeriodLike = ("start", "end"),

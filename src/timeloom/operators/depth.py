@@ -1,13 +1,12 @@
 """`depth`: how many rows are active over time."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.naming import column_names
-from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.operators.registry import verb
+from timeloom.operators.temporal_aggregate import temporal_aggregate
 
 
 @verb(inputs=("df",))
@@ -16,6 +15,8 @@ def depth(
     *,
     by: "str | Sequence[str] | None" = None,
     name: str = "depth",
+    fill: bool = False,
+    within: "tuple[Any, Any] | None" = None,
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
@@ -30,6 +31,11 @@ def depth(
         Columns that group the rows: a profile for each combination of their values.
     name
         The column for the number of active rows.
+    fill
+        Also return the stretches where no row is active, with depth 0: between the first start and the last end of each
+        group, or, with ``within``, in the whole window.
+    within
+        A window ``(start, end)`` to which the result is cut, in the form of the period columns.
     period
         The period columns, as ``(start, end)`` or `Period`.
     on_invalid, empty
@@ -39,8 +45,7 @@ def depth(
     Returns
     -------
     The grouping columns, the stretch in the period columns, and the depth. Time is cut at every endpoint, also where
-    the number stays the same because one row ends when another starts; time without active rows has no row. This is
-    ``temporal_aggregate`` with a count.
+    the number stays the same because one row ends when another starts. This is `temporal_aggregate` with a count.
 
     Examples
     --------
@@ -49,7 +54,6 @@ def depth(
     [{'start': 1, 'end': 3, 'depth': 1}, {'start': 3, 'end': 5, 'depth': 2}, {'start': 5, 'end': 7, 'depth': 1},
      {'start': 9, 'end': 10, 'depth': 1}]
     """
-    from timeloom.engines.frames import family_of
-
-    engine = importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.depth")
-    return engine.depth(df, column_names("by", by), Period.of(period), Policy(on_invalid, empty), name)
+    return temporal_aggregate(
+        df, {name: "count"}, by=by, fill=fill, within=within, period=period, on_invalid=on_invalid, empty=empty
+    )

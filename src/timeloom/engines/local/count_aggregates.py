@@ -6,18 +6,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.counting import Counting
+from timeloom.engines.local.gather import Source
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limbs_of
 from timeloom.kernels.dominance_extremes import NONE
-from timeloom.model.count_join import Aggregate
+from timeloom.model.measures import Measure
 
 Numbers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
 
-def aggregate(counting: Counting, counts: Numbers, column: pa.ChunkedArray, wanted: Aggregate) -> pa.Array:
+def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if wanted.column is None:
+        return pa.array(counts)
+    array = Source(right).column(wanted.column)
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if wanted.function in ("min", "max"):
@@ -30,7 +33,7 @@ def aggregate(counting: Counting, counts: Numbers, column: pa.ChunkedArray, want
     return _total(counting, present, array, wanted)
 
 
-def _extreme(counting: Counting, array: pa.Array, wanted: Aggregate) -> pa.Array:
+def _extreme(counting: Counting, array: pa.Array, wanted: Measure) -> pa.Array:
     """Find the least code, where codes are places in sorted order: any type that sorts will do. NaN is greatest."""
     try:
         order = np.asarray(pc.sort_indices(array, null_placement="at_end")).astype(np.int64)
@@ -47,7 +50,7 @@ def _extreme(counting: Counting, array: pa.Array, wanted: Aggregate) -> pa.Array
     return pc.take(array, pa.array(rows, mask=missing))
 
 
-def _total(counting: Counting, present: Numbers, array: pa.Array, wanted: Aggregate) -> pa.Array:
+def _total(counting: Counting, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
     kind, missing = array.type, present == 0
     if pa.types.is_floating(kind):
         total = _float_sums(counting, np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)))
@@ -67,7 +70,7 @@ def _total(counting: Counting, present: Numbers, array: pa.Array, wanted: Aggreg
     return pa.array(sums, mask=missing)
 
 
-def _integer_sums(counting: Counting, weights: Numbers, wanted: Aggregate) -> Numbers:
+def _integer_sums(counting: Counting, weights: Numbers, wanted: Measure) -> Numbers:
     if fits_int64(weights):
         return counting.sums(weights)
     upper, lower = halves(weights)
@@ -93,7 +96,7 @@ def _float_sums(counting: Counting, weights: Doubles) -> Doubles:
     return np.select([nan, infinite[0], infinite[1]], [np.nan, np.inf, -np.inf], total)
 
 
-def _integers(array: pa.Array, wanted: Aggregate) -> tuple[Numbers, int]:
+def _integers(array: pa.Array, wanted: Measure) -> tuple[Numbers, int]:
     """A column as int64 with the number of decimal places, nulls as 0."""
     if not pa.types.is_decimal128(array.type):
         try:
@@ -119,7 +122,7 @@ def _decimals(sums: Numbers, scale: int, missing: NDArray[np.bool_]) -> pa.Array
     return pc.if_else(pa.array(missing), pa.scalar(None, whole.type), whole)
 
 
-def _unfit(kind: pa.DataType, wanted: Aggregate) -> UsageError:
+def _unfit(kind: pa.DataType, wanted: Measure) -> UsageError:
     return UsageError(
         f"aggregate {wanted.name!r}: there is no {wanted.function} of {wanted.column!r}, which is {kind}; "
         "join the tables and group by the left row to aggregate it in your own way"

@@ -25,7 +25,7 @@ class LocalCount:
         left_table, self.restore = to_arrow(left, "left")
         right_table, _ = to_arrow(right, "right")
         require_columns(left_table.column_names, list(request.keys.left), "left")
-        wanted = [*request.keys.right, *(aggregate.column for aggregate in request.aggregates)]
+        wanted = [*request.keys.right, *(measure.column for measure in request.aggregates if measure.column)]
         require_columns(right_table.column_names, wanted, "right")
         request.check_names(left_table.column_names)
         self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)
@@ -52,9 +52,9 @@ class LocalCount:
         counting = Counting(self.problem, self.boxes)
         counts = self.counts() if self.request.algorithm in SWEEPS else counting.counts()
         table = table.append_column(self.request.name, pa.array(counts))
-        for wanted in self.request.aggregates:
-            column = self.right.table[wanted.column]
-            table = table.append_column(wanted.name, aggregate(counting, counts, column, wanted))
+        for measure in self.request.aggregates:
+            column = aggregate(counting, counts, self.right.table, measure)
+            table = table.append_column(measure.name, column)
         return table
 
     def _problem(self) -> Problem:
