@@ -1,0 +1,83 @@
+"""Where time slices begin: chosen from a sample of rows by one small task inside the plan."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+SAMPLE = 10_000
+"""Rows in the sample; one Arrow batch by Spark's default."""
+
+COPIES = 4.0
+"""With more copies of a row than this, on average, fewer slices are made."""
+
+RESULT = "bounds array<bigint>, hot array<bigint>"
+"""The schema of the one row that comes out."""
+
+_HASHES = 2.0**64
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long; only hot keys, or all."""
+
+    slices: int
+    least: int
+    by_key: bool
+    rows_per_slice: int = 100_000
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Turn the sample into one row: the boundaries between slices, and the hashes of the hot keys."""
+        table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE_SCHEMA)])
+        low, high, key, rank = (np.asarray(table[name].combine_chunks()) for name in ("low", "high", "key", "rank"))
+        bounds, hot = self.choose(low, high, key, rank)
+        columns = [pa.array([part], pa.list_(pa.int64())) for part in (bounds.tolist(), hot.tolist())]
+        yield pa.RecordBatch.from_arrays(columns, names=["bounds", "hot"])
+
+    def choose(
+        self, low: NDArray[np.int64], high: NDArray[np.int64], key: NDArray[np.int64], rank: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Choose boundaries at quantiles of the sampled rows, and the hot keys."""
+        rows = estimated_rows(rank)
+        hot = np.zeros(0, np.int64)
+        if self.by_key:
+            values, counts = np.unique(key, return_counts=True)
+            hot = values[(counts >= 16) & (counts * self.slices > 2 * key.size)]
+            chosen = np.isin(key, hot)
+            rows, low, high = rows * chosen.mean() if chosen.size else 0.0, low[chosen], high[chosen]
+        wanted = int(min(self.slices, max(self.least, rows / self.rows_per_slice)))
+        while True:
+            bounds = quantiles(low, wanted)
+            if wanted <= self.least or copies(bounds, low, high) <= COPIES:
+                return bounds, hot
+            wanted = max(self.least, wanted * 3 // 4)
+
+
+_SAMPLE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
+
+
+def quantiles(points: NDArray[np.int64], slices: int) -> NDArray[np.int64]:
+    """Boundaries that cut the points into so many slices of about equal size; equal points stay together."""
+    if not points.size or slices < 2:
+        return np.zeros(0, np.int64)
+    ordered = np.sort(points)
+    picked = np.unique(ordered[np.arange(1, slices) * points.size // slices])
+    found: NDArray[np.int64] = picked[picked > ordered[0]]
+    return found
+
+
+def copies(bounds: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> float:
+    """How many slices a row goes to on average."""
+    if not low.size:
+        return 1.0
+    touched = np.searchsorted(bounds, high, side="right") - np.searchsorted(bounds, low, side="right") + 1
+    return float(touched.mean())
+
+
+def estimated_rows(rank: NDArray[np.int64]) -> float:
+    """Estimate how many rows were hashed, from the smallest hashes; exact when the sample holds them all."""
+    if rank.size < SAMPLE:
+        return float(rank.size)
+    return float((rank.size - 1) * _HASHES / (float(rank.max()) + _HASHES / 2 + 1))

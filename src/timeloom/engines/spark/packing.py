@@ -1,0 +1,46 @@
+"""Rows of two tables in one: columns of equal type share a place, so a packed row is no wider than it must be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.spark.admission import Admitted
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where each column of the two tables stands in a packed row."""
+
+    types: tuple[T.DataType, ...]
+    left: dict[str, int]
+    right: dict[str, int]
+
+    @classmethod
+    def of(cls, left: T.StructType, right: T.StructType, wanted: tuple[Sequence[str], Sequence[str]]) -> "Packing":
+        """Pack the wanted columns of both tables."""
+        types: list[T.DataType] = []
+        places: list[dict[str, int]] = []
+        for schema, names in zip((left, right), wanted, strict=True):
+            taken: dict[str, int] = {}
+            for name in dict.fromkeys(names):
+                kind = schema[name].dataType
+                free = (at for at, known in enumerate(types) if known == kind and at not in taken.values())
+                taken[name] = next(free, len(types))
+                if taken[name] == len(types):
+                    types.append(kind)
+            places.append(taken)
+        return cls(tuple(types), *places)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the places."""
+        return [f"p{at}" for at in range(len(self.types))]
+
+    def columns(self, admitted: Admitted) -> list[Column]:
+        """The packed columns of a side; places that only the other side uses are null."""
+        places = self.right if admitted.side == "right" else self.left
+        by_place = {at: admitted.column(name) for name, at in places.items()}
+        return [by_place.get(at, F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(self.types)]
