@@ -1,8 +1,19 @@
 """What the user sees while work goes on: a live line on a terminal, plain lines elsewhere. All on standard error."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def _live_line() -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        yield line
 
 
 @contextmanager
@@ -11,13 +22,51 @@ def working(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(text, total=None)
+    with _live_line() as line:
+        line.add_task(text, total=None)
         yield
+
+
+class Lines:
+    """Tells of a pipeline's parts in plain lines, as they end."""
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        self.mask = mask
+
+    def begin(self, text: str) -> None:
+        """Something has begun; a line comes when it ends."""
+
+    def end(self, text: str) -> None:
+        """It has ended."""
+        say(self.mask(text))
+
+
+class Live(Lines):
+    """Shows the part that is at work in a live line."""
+
+    def __init__(self, mask: Callable[[str], str], line: Any) -> None:
+        super().__init__(mask)
+        self.line = line
+        self.task: Any = None
+
+    def begin(self, text: str) -> None:
+        """Something has begun."""
+        self.task = self.line.add_task(self.mask(text), total=None)
+
+    def end(self, text: str) -> None:
+        """It has ended."""
+        self.line.remove_task(self.task)
+        self.line.console.print(f"[green]✓[/] {self.mask(text)}", highlight=False)
+
+
+@contextmanager
+def progress(mask: Callable[[str], str]) -> Iterator[Lines]:
+    """Show the progress of a pipeline."""
+    if not sys.stderr.isatty():
+        yield Lines(mask)
+        return
+    with _live_line() as line:
+        yield Live(mask, line)
 
 
 def say(text: str) -> None:

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import IO, Any
@@ -44,7 +45,16 @@ def format_of(path: str) -> str:
     return SUFFIXES[suffix]
 
 
-def read_table(path: str, form: str | None = None, *, delimiter: str = ",", texts: Iterable[str] = ()) -> pa.Table:
+@dataclass(frozen=True)
+class Csv:
+    """How to read CSV: the separator, columns that stay text, and the texts that mean null (None: the usual ones)."""
+
+    delimiter: str = ","
+    texts: tuple[str, ...] = ()
+    nulls: tuple[str, ...] | None = None
+
+
+def read_table(path: str, form: str | None = None, how: Csv = Csv()) -> pa.Table:  # noqa: B008
     """Read a file, or a directory of files, as one Arrow table.
 
     Files are opened by Arrow itself: its threads may outlive the call, and with a Python file object they would need
@@ -56,30 +66,28 @@ def read_table(path: str, form: str | None = None, *, delimiter: str = ",", text
         A file; a directory, whose ``name=value`` folders become columns; or ``-`` for standard input.
     form
         The format, if the suffix does not tell it.
-    delimiter
-        What separates the values of a CSV line.
-    texts
-        Columns of CSV files that stay text, whatever they look like.
+    how
+        How to read CSV files.
     """
     form = form or format_of(path)
     try:
         if path != STANDARD and Path(path).is_dir():
-            return _read_directory(path, form, delimiter, texts)
+            return _read_directory(path, form, how)
         if path == STANDARD:
-            return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, delimiter, texts)
+            return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, how)
         with pa.OSFile(path) as file:
-            return _read_stream(file, form, delimiter, texts)
+            return _read_stream(file, form, how)
     except FileNotFoundError as error:
         raise StorageError(f"{path!r} does not exist; check the path") from error
     except (pa.ArrowException, OSError) as error:
         raise StorageError(f"{path!r} cannot be read as {form}: {one_line(error)}") from error
 
 
-def _read_stream(file: pa.NativeFile, form: str, delimiter: str, texts: Iterable[str]) -> pa.Table:
+def _read_stream(file: pa.NativeFile, form: str, how: Csv) -> pa.Table:
     if form == "csv":
         from pyarrow import csv
 
-        parsing, conversion = _csv_options(delimiter, texts)
+        parsing, conversion = _csv_options(how)
         return csv.read_csv(file, parse_options=parsing, convert_options=conversion)
     if form == "json":
         from pyarrow import json as lines
@@ -95,27 +103,58 @@ def _read_stream(file: pa.NativeFile, form: str, delimiter: str, texts: Iterable
         return orc.read_table(file)
     from pyarrow import parquet
 
-    return parquet.read_table(file)
+    return parquet.ParquetFile(file).read()
 
 
-def _read_directory(path: str, form: str, delimiter: str, texts: Iterable[str]) -> pa.Table:
+def _read_directory(path: str, form: str, how: Csv) -> pa.Table:
     from pyarrow import dataset
 
     layout: Any = form
     if form == "csv":
-        parsing, conversion = _csv_options(delimiter, texts)
+        parsing, conversion = _csv_options(how)
         layout = dataset.CsvFileFormat(parse_options=parsing, convert_options=conversion)
     return dataset.dataset(path, format=layout, partitioning="hive").to_table()
 
 
-def _csv_options(delimiter: str, texts: Iterable[str]) -> tuple[Any, Any]:
+def _csv_options(how: Csv) -> tuple[Any, Any]:
     from pyarrow import csv
 
-    kept = {name: pa.string() for name in texts}
-    return (
-        csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        csv.ConvertOptions(column_types=kept, strings_can_be_null=True, quoted_strings_can_be_null=False),
+    conversion = csv.ConvertOptions(
+        column_types={name: pa.string() for name in how.texts},
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
+    if how.nulls is not None:
+        conversion.null_values = list(how.nulls)
+    return csv.ParseOptions(delimiter=how.delimiter, newlines_in_values=True), conversion
+
+
+def count_rows(path: Path, form: str) -> int:
+    """Count the rows that a file, or the files of a directory, really have."""
+    files = [path] if path.is_file() else sorted(path.rglob(f"*{ENDINGS[form]}"))
+    return sum(_count_file(str(file), form) for file in files)
+
+
+def _count_file(path: str, form: str) -> int:
+    with pa.OSFile(path) as file:
+        if form == "parquet":
+            from pyarrow import parquet
+
+            return int(parquet.ParquetFile(file).metadata.num_rows)
+        if form == "json":
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        if form == "orc":
+            from pyarrow import orc
+
+            return int(orc.ORCFile(file).nrows)
+        if form == "arrow":
+            opened = pa.ipc.open_file(file)
+            return sum(opened.get_batch(number).num_rows for number in range(opened.num_record_batches))
+        from pyarrow import csv
+
+        parsing, conversion = _csv_options(Csv())
+        with csv.open_csv(file, parse_options=parsing, convert_options=conversion) as batches:
+            return sum(batch.num_rows for batch in batches)
 
 
 def write_table(path: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str | None = None) -> int:

@@ -1,0 +1,76 @@
+"""Steps as calls: in which order, with which periods."""
+
+from graphlib import TopologicalSorter
+from typing import Any
+
+from timeloom.model.period import Period
+from timeloom.operators.registry import Verb
+from timeloom.pipeline.models import Pipeline, Step
+from timeloom.pipeline.signatures import options_of
+
+Periods = dict[str, Period | None]
+"""The period of each table, as far as it is known."""
+
+
+def needed_steps(pipeline: Pipeline) -> list[str]:
+    """The steps that sinks need, each after those it needs itself."""
+    wanted = [sink.table for sink in pipeline.sinks.values()]
+    graph: dict[str, list[str]] = {}
+    while wanted:
+        name = wanted.pop()
+        if name in pipeline.steps and name not in graph:
+            graph[name] = pipeline.steps[name].needs
+            wanted += graph[name]
+    return [name for name in TopologicalSorter(graph).static_order() if name in pipeline.steps]
+
+
+def uses(pipeline: Pipeline) -> dict[str, int]:
+    """How many steps and sinks take each table."""
+    takers = [pipeline.steps[name].needs for name in needed_steps(pipeline)]
+    takers += [[sink.table] for sink in pipeline.sinks.values()]
+    count: dict[str, int] = {}
+    for names in takers:
+        for name in names:
+            count[name] = count.get(name, 0) + 1
+    return count
+
+
+def call_options(verb: Verb, step: Step, periods: Periods) -> dict[str, Any]:
+    """The options of a call; periods that the step does not name are those of its tables."""
+    known = {option.name for option in options_of(verb)}
+    options = dict(step.options)
+    if "period" in options:
+        return options
+    for name in verb.inputs:
+        table = step.inputs[name]
+        period = periods.get(table if isinstance(table, str) else table[0])
+        option = f"{name}_period" if f"{name}_period" in known else "period"
+        if period is not None and option in known:
+            options.setdefault(option, period)
+    return options
+
+
+def result_periods(step: Step, options: dict[str, Any], periods: Periods, columns: list[str]) -> list[Period]:
+    """The periods that a result shows: its own first, then that of the right table, if both are still there."""
+    if step.verb is None:
+        candidates = [step.period] if step.period else [periods.get(name) for name in step.needs[:1]]
+        return [period for period in candidates if period and {period.start, period.end} <= set(columns)]
+    tables = step.needs
+    suffixes = options.get("suffixes", ("", "_right"))
+    first = step.period or options.get("left_period") or options.get("period") or periods.get(tables[0])
+    last = options.get("right_period") or options.get("period") or periods.get(tables[-1])
+    found = [_renamed(first, columns, suffixes[0])]
+    if "right" in step.inputs:
+        found.append(_renamed(last, columns, suffixes[1]))
+    return [period for number, period in enumerate(found) if period and period not in found[:number]]
+
+
+def _renamed(period: Any, columns: list[str], suffix: str) -> Period | None:
+    if period is None:
+        return None
+    period = Period.of(period)
+    for ending in dict.fromkeys((suffix, "")):
+        start, end = period.start + ending, period.end + ending
+        if start in columns and end in columns:
+            return Period(start, end, period.closed, period.open_end, period.truncate)
+    return None

@@ -1,0 +1,50 @@
+"""What a pipeline needs of an engine. Frames are opaque here: Arrow tables or Spark DataFrames."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from timeloom.pipeline.models import Sink, Source
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The rows of a source: fit ones, the others with a reason, how many in all, and how many for each reason."""
+
+    fit: Any
+    unfit: Any
+    reason: str
+    rows: int
+    reasons: dict[str, int]
+
+
+class Engine(Protocol):
+    """Reads, judges, queries and writes."""
+
+    name: str
+    about: dict[str, str]
+
+    def judge(self, name: str, source: Source, place: str) -> Judged:
+        """Read a source and tell its rows apart."""
+
+    def only(self, judged: Judged, reasons: list[str]) -> Any:
+        """The unfit rows with one of these reasons."""
+
+    def query(self, text: str, tables: Mapping[str, Any]) -> Any:
+        """Run a query over named tables."""
+
+    def settle(self, frame: Any) -> tuple[Any, int]:
+        """Compute a result that is used more than once, and count its rows."""
+
+    def columns(self, frame: Any) -> list[str]:
+        """The names of a frame's columns."""
+
+    def write(self, frame: Any, sink: Sink, staging: Path) -> int:
+        """Write a frame, and return the number of rows that the output really has."""
+
+    def sample(self, frame: Any, sink: Sink, staging: Path, rows: int) -> Any:
+        """A few rows of what was written, as an Arrow table."""
+
+    def close(self) -> None:
+        """Give back what the engine holds."""

@@ -1,0 +1,107 @@
+"""From a pipeline file to its outputs and its report."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from timeloom.pipeline.check import load
+from timeloom.pipeline.engine import Engine
+from timeloom.pipeline.files import one_line
+from timeloom.pipeline.models import Cluster, Pipeline
+from timeloom.pipeline.runner import Run, Watcher
+from timeloom.pipeline.secrets import Secrets
+from timeloom.report.record import RunRecord
+from timeloom.report.write import write_report
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def begin(self, text: str) -> None:
+        """Something has begun."""
+
+    def end(self, text: str) -> None:
+        """It has ended."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that has ended well: its record, without secrets, and the page of its report."""
+
+    record: dict[str, Any]
+    page: Path
+
+
+def run_file(
+    file: str,
+    *,
+    engine: str | None = None,
+    cluster: Cluster | None = None,
+    spark: Any = None,
+    report: str | None = None,
+    secrets: Secrets | None = None,
+    watcher: Watcher | None = None,
+) -> Done:
+    """Check a pipeline file, run it, and write its report, also if the run fails.
+
+    Parameters
+    ----------
+    file
+        The pipeline file.
+    engine
+        ``"spark"`` or ``"local"``, whatever the file says.
+    cluster
+        Where Spark runs; what it leaves open is taken from the file.
+    spark
+        A session to use as it is: it is neither changed nor stopped. Without one, the run starts its own.
+    report
+        The directory of the report, whatever the file says.
+    secrets
+        The environment variables that the file may use; those of the process by default.
+    watcher
+        Is told what goes on.
+    """
+    secrets = secrets or Secrets()
+    pipeline = load(file, secrets, engine)
+    place = report or pipeline.place(pipeline.report or f"{pipeline.name}-report")
+    record = RunRecord(pipeline.name, file, pipeline.engine, {})
+    begun = time.perf_counter()
+    chosen: Engine | None = None
+    try:
+        chosen = make_engine(pipeline, cluster, spark)
+        record.about = chosen.about
+        Run(pipeline, chosen, record, watcher or Silent()).go()
+        record.status = "done"
+    except BaseException as error:
+        record.status = "failed" if isinstance(error, Exception) else "interrupted"
+        record.error = one_line(error)
+        raise
+    finally:
+        if chosen is not None:
+            chosen.close()
+        record.seconds = round(time.perf_counter() - begun, 3)
+        data = secrets.mask_all(record.as_data())
+        page = write_report(data, place)
+    return Done(data, page)
+
+
+def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any) -> Engine:
+    """Make the engine that a pipeline asks for."""
+    if pipeline.engine == "local":
+        from timeloom.pipeline.local import LocalEngine
+
+        return LocalEngine()
+    from timeloom.pipeline.spark import SparkEngine
+
+    return SparkEngine(spark, merge_clusters(pipeline.spark, cluster), pipeline.name)
+
+
+def merge_clusters(file: Cluster, given: Cluster | None) -> Cluster:
+    """Let what was given on the command line go before what the file says."""
+    if given is None:
+        return file
+    chosen: Mapping[str, Any] = given.model_dump(exclude_none=True)
+    kept = {} if given.master or given.remote else {"master": file.master, "remote": file.remote}
+    return Cluster(**{**kept, **chosen, "conf": {**file.conf, **given.conf}})

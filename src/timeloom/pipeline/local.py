@@ -1,0 +1,176 @@
+"""Pipelines on local Arrow tables, without a JVM."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+import timeloom
+from timeloom.engines.admission import EMPTY, VALID, judge, reason_texts
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.ticks import read_period
+from timeloom.errors import InvalidInputError, UsageError
+from timeloom.pipeline.engine import Judged
+from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, one_line, read_table, write_table
+from timeloom.pipeline.models import Sink, Source
+from timeloom.pipeline.parsing import csv_texts, typed_column
+from timeloom.pipeline.queries import has_windows
+
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+class LocalEngine:
+    """Frames are Arrow tables."""
+
+    name = "local"
+
+    def __init__(self) -> None:
+        self.about = {"timeloom": timeloom.__version__, "pyarrow": pa.__version__}
+
+    def judge(self, name: str, source: Source, place: str) -> Judged:
+        """Read a source and tell its rows apart."""
+        nulls = (str(source.options.get("nullValue", "")),)
+        how = Csv(str(source.options.get("delimiter", ",")), csv_texts(source), nulls)
+        raw = read_table(place, source.format, how)
+        require_columns(raw.column_names, [*(source.columns or ()), *source.period_columns, *source.keys], name)
+        verdict = _Verdict(raw.num_rows)
+        table = raw
+        if source.columns is not None:
+            table = _typed(name, source, raw, verdict)
+        for key in source.keys:
+            verdict.refuse(_mask(table[key].is_null()), f"{key} is null")
+        if source.period is not None:
+            _judge_periods(name, source, table, verdict)
+        return verdict.split(table, raw)
+
+    def only(self, judged: Judged, reasons: list[str]) -> pa.Table:
+        """The unfit rows with one of these reasons."""
+        return judged.unfit.filter(pc.is_in(judged.unfit[judged.reason], pa.array(reasons, pa.string())))
+
+    def query(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Run a query in the Spark dialect in DuckDB, or a window query in Timeloom."""
+        if has_windows(text):
+            result, _ = to_arrow(timeloom.sql(text, **tables), "result")
+            return result
+        import duckdb
+        import sqlglot
+
+        with duckdb.connect() as database:
+            database.execute("set TimeZone = 'UTC'")
+            for name, table in tables.items():
+                database.register(name, table)
+            try:
+                translated = sqlglot.transpile(text, read="spark", write="duckdb")[0]
+                return database.sql(translated).to_arrow_table()
+            except (duckdb.Error, sqlglot.errors.SqlglotError) as error:
+                raise UsageError(f"the query failed: {one_line(error)}") from error
+
+    def settle(self, frame: pa.Table) -> tuple[pa.Table, int]:
+        """Count the rows; the table is there already."""
+        return frame, frame.num_rows
+
+    def columns(self, frame: pa.Table) -> list[str]:
+        """The names of a table's columns."""
+        return list(frame.column_names)
+
+    def write(self, frame: pa.Table, sink: Sink, staging: Path) -> int:
+        """Write one file, or a directory if rows are partitioned or come in batches."""
+        if is_file(sink):
+            write_table(str(staging), frame.to_batches(), frame.schema, sink.format)
+            return count_rows(staging, sink.format)
+        require_columns(frame.column_names, sink.partition_by, sink.table)
+        staging.mkdir()
+        name = f"part-0{ENDINGS[sink.format]}"
+        for folder, rows in _partitions(frame, sink.partition_by):
+            place = staging / folder
+            place.mkdir(parents=True, exist_ok=True)
+            write_table(str(place / name), rows.to_batches(), rows.schema, sink.format)
+        return count_rows(staging, sink.format)
+
+    def sample(self, frame: pa.Table, sink: Sink, staging: Path, rows: int) -> pa.Table:
+        """The first rows."""
+        return frame.slice(0, rows)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def is_file(sink: Sink) -> bool:
+    """Tell whether a sink is one file."""
+    suffix = SUFFIXES.get(Path(sink.path).suffix.lower())
+    return suffix == sink.format and not sink.partition_by and sink.mode in ("overwrite", "error")
+
+
+class _Verdict:
+    """The first reason that speaks against each row, if any."""
+
+    def __init__(self, rows: int) -> None:
+        self.codes = np.zeros(rows, np.int32)
+        self.texts: list[str] = []
+
+    def refuse(self, rows: NDArray[np.bool_], text: str) -> None:
+        self.texts.append(text)
+        self.codes[rows & (self.codes == 0)] = len(self.texts)
+
+    def split(self, table: pa.Table, raw: pa.Table) -> Judged:
+        unfit = np.flatnonzero(self.codes)
+        reason = "reason"
+        while reason in raw.column_names:
+            reason += "_"
+        codes = self.codes[unfit]
+        texts = pa.array([self.texts[code - 1] for code in codes.tolist()], pa.string())
+        counts = {text: int((codes == code).sum()) for code, text in enumerate(self.texts, 1) if (codes == code).any()}
+        fit = table if not unfit.size else table.filter(pa.array(self.codes == 0))
+        return Judged(fit, raw.take(pa.array(unfit)).append_column(reason, texts), reason, raw.num_rows, counts)
+
+
+def _typed(name: str, source: Source, raw: pa.Table, verdict: _Verdict) -> pa.Table:
+    columns = {}
+    for column, kind in (source.columns or {}).items():
+        columns[column], failed = typed_column(raw[column], kind, column, name, source.format)
+        if failed.any():
+            verdict.refuse(failed, f"{column} is no {kind}")
+    return pa.table(columns)
+
+
+def _judge_periods(name: str, source: Source, table: pa.Table, verdict: _Verdict) -> None:
+    assert source.period is not None
+    try:
+        found = judge(read_period(table, source.period, name))
+    except InvalidInputError as error:
+        hint = "; declare its type under schema" if source.columns is None and source.format in ("csv", "json") else ""
+        raise InvalidInputError(f"source {name!r}: {error}{hint}") from error
+    if source.empty == "point":
+        found[found == EMPTY] = VALID
+    for code, text in reason_texts(source.period).items():
+        verdict.refuse(found == code, text)
+
+
+def _mask(values: pa.ChunkedArray) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = values.to_numpy()
+    return mask.astype(np.bool_)
+
+
+def _partitions(table: pa.Table, by: list[str]) -> list[tuple[str, pa.Table]]:
+    """The rows of each folder, without the columns that the folder's name tells."""
+    if not by:
+        return [("", table)]
+    result = []
+    for values in table.group_by(by).aggregate([]).to_pylist():
+        rows = table
+        for name, value in values.items():
+            rows = rows.filter(
+                rows[name].is_null() if value is None else pc.equal(rows[name], pa.scalar(value, rows[name].type))
+            )
+        folder = "/".join(f"{name}={_folder_value(value)}" for name, value in values.items())
+        result.append((folder, rows.drop_columns(by)))
+    return result
+
+
+def _folder_value(value: Any) -> str:
+    return DEFAULT_PARTITION if value is None else quote(str(value), safe=" ")

@@ -1,0 +1,232 @@
+"""Runs a checked pipeline: sources in, steps, sinks out, all at once or not at all, and a record of everything."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from timeloom.engines.admission import EMPTY, Quarantined, reason_texts
+from timeloom.errors import DroppedRowsWarning, InvalidInputError, StorageError, TimeloomError
+from timeloom.model.period import Period
+from timeloom.operators.registry import verbs
+from timeloom.pipeline.calls import Periods, call_options, needed_steps, result_periods, uses
+from timeloom.pipeline.engine import Engine, Judged
+from timeloom.pipeline.files import one_line
+from timeloom.pipeline.models import Pipeline, Sink, Source, Step
+from timeloom.pipeline.samples import show_sample
+from timeloom.pipeline.staging import Outputs, Target, link_tree
+from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
+
+SAMPLE_ROWS = 40
+
+
+class Watcher(Protocol):
+    """Is told what goes on."""
+
+    def begin(self, text: str) -> None:
+        """Something has begun."""
+
+    def end(self, text: str) -> None:
+        """It has ended."""
+
+
+class Run:
+    """One run of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline, engine: Engine, record: RunRecord, watcher: Watcher) -> None:
+        self.pipeline = pipeline
+        self.engine = engine
+        self.record = record
+        self.watcher = watcher
+        self.outputs = Outputs()
+        self.frames: dict[str, Any] = {}
+        self.periods: Periods = {}
+        self.shown: dict[str, list[Any]] = {}
+        self.left_uses = uses(pipeline)
+
+    def go(self) -> None:
+        """Do everything; outputs change at the very end."""
+        with self.outputs:
+            targets = {name: self._open(sink) for name, sink in self.pipeline.sinks.items()}
+            for name, source in self.pipeline.sources.items():
+                self._read(name, source)
+            for name in self.pipeline.sources:
+                self._write_sinks_of(name, targets)
+            for name in needed_steps(self.pipeline):
+                self._step(name, self.pipeline.steps[name])
+                self._write_sinks_of(name, targets)
+            self.outputs.commit()
+
+    def _open(self, sink: Sink) -> Target:
+        place = self.pipeline.place(sink.path)
+        if sink.mode == "error" and Path(place).exists():
+            raise StorageError(f"{place!r} exists already; remove it, or take mode: overwrite")
+        if sink.mode in ("append", "replace_partitions") and Path(place).is_file():
+            raise StorageError(f"{place!r} is a file; mode {sink.mode} needs a directory")
+        return self.outputs.add(place)
+
+    def _read(self, name: str, source: Source) -> None:
+        place = self.pipeline.place(source.path) if source.path else source.table or ""
+        record = SourceRecord(name, place, source.format)
+        self.record.sources.append(record)
+        with self._timed(f"source {name}", record, lambda: _source_words(record)):
+            judged = self.engine.judge(name, source, place)
+            record.rows, record.reasons = judged.rows, judged.reasons
+            record.admitted = judged.rows - sum(judged.reasons.values())
+            self._settle_unfit(name, source, judged, record)
+            if not record.balanced:
+                raise StorageError(f"the rows of source {name!r} changed while they were read: {_source_words(record)}")
+        self.frames[name], self.periods[name] = judged.fit, source.period
+        self.shown[name] = [source.period] if source.period else []
+
+    def _settle_unfit(self, name: str, source: Source, judged: Judged, record: SourceRecord) -> None:
+        outcomes: dict[str, list[str]] = {"error": [], "quarantine": [], "drop": []}
+        for reason in judged.reasons:
+            outcomes[outcome_of(source, reason)].append(reason)
+        if outcomes["error"]:
+            counts = "; ".join(f"{judged.reasons[reason]} where {reason}" for reason in outcomes["error"])
+            raise InvalidInputError(
+                f"source {name!r} has unfit rows: {counts} (of {judged.rows}); mend them, or set on_invalid to "
+                "quarantine or drop"
+            )
+        record.dropped = sum(judged.reasons[reason] for reason in outcomes["drop"])
+        if source.on_invalid == "quarantine":
+            rows = self.engine.only(judged, outcomes["quarantine"])
+            record.quarantined, record.quarantine = self._quarantine(name, rows)
+
+    def _quarantine(self, name: str, rows: Any) -> tuple[int, str]:
+        """Write rejected rows to the quarantine; count what is really there."""
+        place = self.pipeline.quarantine
+        if place is None:
+            raise StorageError(f"{name!r} has rejected rows, but the pipeline has no quarantine; give its path")
+        path = f"{place.path}/{name}"
+        target = self.outputs.add(self.pipeline.place(path))
+        return self.engine.write(rows, Sink(table=name, path=path, format=place.format), target.staging), str(
+            target.path
+        )
+
+    def _step(self, name: str, step: Step) -> None:
+        record = StepRecord(name, step.verb or "sql", step.needs, {})
+        self.record.steps.append(record)
+        with self._timed(f"step {name}", record, lambda: _step_words(record)):
+            options: dict[str, Any] = {}
+            if step.sql is not None:
+                record.call = {"sql": " ".join(step.sql.split())}
+                frame = self.engine.query(step.sql, {table: self.frames[table] for table in step.needs})
+            else:
+                frame, options = self._call(step, record)
+            if isinstance(frame, Quarantined):
+                record.quarantined, _ = self._quarantine(name, frame.rejected)
+                frame = frame.result
+            if self.engine.name == "local" or self.left_uses.get(name, 0) > 1:
+                frame, record.rows = self.engine.settle(frame)
+            else:
+                record.note = "computed while what follows is written"
+        self.frames[name] = frame
+        self.shown[name] = result_periods(step, options, self.periods, self.engine.columns(frame))
+        self.periods[name] = self.shown[name][0] if self.shown[name] else None
+        for table in step.needs:
+            self._used(table)
+
+    def _call(self, step: Step, record: StepRecord) -> tuple[Any, dict[str, Any]]:
+        verb = verbs()[step.verb or ""]
+        options = call_options(verb, step, self.periods)
+        tables = [self._tables(step.inputs[name]) for name in verb.inputs]
+        record.call = {name: _shown(value) for name, value in options.items()}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", DroppedRowsWarning)
+            if verb.explain is not None:
+                record.plan = self._plan(verb.explain, tables, options)
+            del told[:]
+            frame = verb.function(*tables, **options)
+        record.note = "; ".join(str(warning.message) for warning in told)
+        return frame, options
+
+    def _plan(self, explain: Callable[..., Any], tables: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+        try:
+            plan = explain(*tables, **options)
+        except TimeloomError:
+            raise
+        except Exception as error:
+            return {"why": [f"no plan: {one_line(error)}"]}
+        return {"engine": plan.engine, **plan.facts, "why": list(plan.why)}
+
+    def _tables(self, named: "str | list[str]") -> Any:
+        return self.frames[named] if isinstance(named, str) else [self.frames[name] for name in named]
+
+    def _write_sinks_of(self, table: str, targets: dict[str, Target]) -> None:
+        for name, sink in self.pipeline.sinks.items():
+            if sink.table == table:
+                self._write(name, sink, targets[name])
+                self._used(table)
+
+    def _write(self, name: str, sink: Sink, target: Target) -> None:
+        record = SinkRecord(name, sink.table, str(target.path), sink.format, sink.mode)
+        self.record.sinks.append(record)
+        frame = self.frames[sink.table]
+        with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
+            record.rows = self.engine.write(frame, sink, target.staging)
+            record.bytes = size_of(target.staging)
+            show_sample(record, self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS), self.shown[sink.table])
+            merge_old(sink, target)
+        for step in self.record.steps:
+            if step.name == sink.table and step.rows is None:
+                step.rows = record.rows
+
+    def _used(self, table: str) -> None:
+        """Let go of a table that nothing needs any more."""
+        self.left_uses[table] -= 1
+        if not self.left_uses[table]:
+            del self.frames[table]
+
+    @contextmanager
+    def _timed(self, what: str, record: Any, words: Callable[[], str]) -> Iterator[None]:
+        self.watcher.begin(what)
+        begun = time.perf_counter()
+        yield
+        record.seconds = round(time.perf_counter() - begun, 3)
+        self.watcher.end(f"{what}: {words()} ({record.seconds:.1f} s)")
+
+
+def outcome_of(source: Source, reason: str) -> str:
+    """What becomes of a row that is unfit for this reason: error, quarantine or drop."""
+    empty = source.period is not None and reason == reason_texts(source.period)[EMPTY]
+    return source.empty if empty and source.empty in ("error", "drop") else source.on_invalid
+
+
+def merge_old(sink: Sink, target: Target) -> None:
+    """Bring what must stay of the old output into the staged one."""
+    if sink.mode == "append":
+        prefix = f"{sink.batch}--"
+        for file in sorted(target.staging.rglob("*")):
+            if file.is_file() and not file.name.startswith((".", "_")):
+                file.rename(file.with_name(prefix + file.name))
+        link_tree(target.path, target.staging, prefix=prefix)
+    if sink.mode == "replace_partitions":
+        folders = frozenset(
+            file.parent.relative_to(target.staging) for file in target.staging.rglob("*") if file.is_file()
+        )
+        link_tree(target.path, target.staging, without=folders - {Path(".")})
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file, or of all files in a directory."""
+    return sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Period):
+        ends = "" if value.closed == "left" else f" (closed: {value.closed})"
+        return f"{value.start}, {value.end}{ends}"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _source_words(record: SourceRecord) -> str:
+    words = f"{record.rows:,} rows = {record.admitted:,} fit"
+    return f"{words} + {record.quarantined:,} quarantined + {record.dropped:,} dropped"
+
+
+def _step_words(record: StepRecord) -> str:
+    return f"{record.rows:,} rows" if record.rows is not None else record.note

@@ -1,0 +1,61 @@
+"""A sample of a result, as texts and as bars on a time line."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.model.period import Period
+from timeloom.report.record import SinkRecord
+
+MOST_COLUMNS = 12
+MOST_LETTERS = 60
+
+
+def show_sample(record: SinkRecord, table: pa.Table, periods: list[Period]) -> None:
+    """Put a sample into the record of a sink; the first period is drawn boldly, a second one beside it."""
+    record.columns = list(table.column_names)
+    rows = table.to_pylist()
+    record.sample = [[_shown(value) for value in list(row.values())[:MOST_COLUMNS]] for row in rows[:10]]
+    if not periods:
+        return
+    taken = {name for period in periods for name in (period.start, period.end)}
+    labels = [name for name in table.column_names if name not in taken]
+    for row in rows:
+        spans = [_span(row, period) for period in periods]
+        if spans[0] is not None:
+            label = " · ".join(_shown(row[name]) for name in labels[:3] if row[name] is not None)
+            record.bars.append({"label": label, "spans": [span for span in spans if span is not None]})
+    record.bars.sort(key=lambda bar: (str(type(bar["spans"][0]["start"])), bar["spans"][0]["start"]))
+
+
+def _span(row: dict[str, Any], period: Period) -> dict[str, Any] | None:
+    """The start and the end of a bar as numbers (seconds since 1970 for times) and as texts; an open end is None."""
+    start, end = row[period.start], row[period.end]
+    if start is None:
+        return None
+    is_open = end is None or end in period.sentinels
+    return {
+        "start": _number(start),
+        "end": None if is_open else _number(end),
+        "text": f"{_shown(start)} – {'open' if is_open else _shown(end)}",
+        "time": isinstance(start, date),
+    }
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, datetime):
+        instant = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        return (instant - datetime(1970, 1, 1)).total_seconds()
+    if isinstance(value, date):
+        return float((value - date(1970, 1, 1)).days * 86_400)
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds" if not value.microsecond else "auto")
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"

@@ -1,0 +1,112 @@
+"""Pipelines on Spark."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import timeloom
+from timeloom.engines.frames import require_columns
+from timeloom.errors import StorageError
+from timeloom.pipeline.engine import Judged
+from timeloom.pipeline.models import Cluster, Sink, Source
+from timeloom.pipeline.queries import has_windows
+from timeloom.pipeline.session import spark_errors, start_session
+from timeloom.pipeline.spark_sources import flag, quoted, read_source
+
+
+class SparkEngine:
+    """Frames are Spark DataFrames. A session that was given is neither changed nor stopped."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession | None, cluster: Cluster, name: str) -> None:
+        self.spark = spark or start_session(cluster, name)
+        self.own = spark is None
+        self.kept: list[DataFrame] = []
+        self.views: list[str] = []
+        where = cluster.remote or cluster.master or "local[*]"
+        self.about = {"timeloom": timeloom.__version__, "spark": self.spark.version}
+        if self.own:
+            self.about["on"] = where
+
+    def judge(self, name: str, source: Source, place: str) -> Judged:
+        """Read a source and tell its rows apart; one job counts them by reason."""
+        with spark_errors(f"source {name!r} cannot be read"):
+            raw = read_source(self.spark, source, place)
+            found = dict(raw.dtypes)
+            needed = [*(source.columns or ()), *source.period_columns, *source.keys]
+            require_columns(list(found), needed, name)
+            flagged, reason = flag(name, source, raw, found)
+            counts = {row[0]: row[1] for row in flagged.groupBy(reason).count().collect()}
+        rows = sum(counts.values())
+        counts.pop(None, None)
+        fit = flagged.where(F.col(reason).isNull()).select(
+            *(F.col(f"fit {number}").alias(column) for number, column in enumerate(source.columns or found))
+        )
+        unfit = flagged.where(F.col(reason).isNotNull()).select(
+            *(F.col(f"raw {number}").alias(column) for number, column in enumerate(found)), reason
+        )
+        return Judged(fit, unfit, reason, rows, dict(sorted(counts.items())))
+
+    def only(self, judged: Judged, reasons: list[str]) -> DataFrame:
+        """The unfit rows with one of these reasons."""
+        rows: DataFrame = judged.unfit
+        return rows.where(F.col(judged.reason).isin(reasons) if reasons else F.lit(False))
+
+    def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """Run Spark SQL, or a window query in Timeloom. Views last as long as the run: Connect looks them up late."""
+        if has_windows(text):
+            answer: DataFrame = timeloom.sql(text, **tables)
+            return answer
+        with spark_errors("the query failed"):
+            for name, frame in tables.items():
+                if name not in self.views:
+                    frame.createTempView(name)
+                    self.views.append(name)
+            return self.spark.sql(text)
+
+    def settle(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """Compute a result once for all who use it."""
+        with spark_errors("the step failed"):
+            self.kept.append(frame.persist())
+            return self.kept[-1], self.kept[-1].count()
+
+    def columns(self, frame: DataFrame) -> list[str]:
+        """The names of a frame's columns."""
+        return list(frame.columns)
+
+    def write(self, frame: DataFrame, sink: Sink, staging: Path) -> int:
+        """Write a directory, and count what is in it."""
+        with spark_errors(f"sink {sink.path!r} cannot be written"):
+            require_columns(self.columns(frame), sink.partition_by, sink.table)
+            writer = frame.write.format(sink.format).mode("errorifexists").option("header", "true")
+            writer.options(**sink.options).partitionBy(*sink.partition_by).save(staging.as_uri())
+            if not staging.is_dir():
+                raise StorageError(
+                    f"{str(staging.parent)!r} is not the same directory here and where Spark runs; "
+                    "take a path that both can see"
+                )
+            return self._staged(frame, sink, staging).count()
+
+    def sample(self, frame: DataFrame, sink: Sink, staging: Path, rows: int) -> pa.Table:
+        """The first rows of what was written."""
+        with spark_errors(f"sink {sink.path!r} cannot be read back"):
+            return self._staged(frame, sink, staging).limit(rows).toArrow()
+
+    def _staged(self, frame: DataFrame, sink: Sink, staging: Path) -> DataFrame:
+        reader = self.spark.read.format(sink.format).schema(frame.schema).option("header", "true")
+        staged = reader.options(**sink.options).load(staging.as_uri())
+        return staged.select(*(quoted(name) for name in frame.columns))
+
+    def close(self) -> None:
+        """Give back what the run holds; a session of its own ends."""
+        if self.own:
+            self.spark.stop()
+            return
+        for frame in self.kept:
+            frame.unpersist()
+        for view in self.views:
+            self.spark.catalog.dropTempView(view)

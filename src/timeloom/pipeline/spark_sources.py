@@ -1,0 +1,90 @@
+"""Sources on Spark: reading them, and telling fit rows from unfit ones by expressions."""
+
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from timeloom.engines.admission import reason_texts
+from timeloom.engines.spark.admission import admit
+from timeloom.model.policy import Policy
+from timeloom.pipeline.models import Source
+from timeloom.pipeline.parsing import TEXT_FORMATS, check_type
+
+
+def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
+    """Open a source as it is; text with a declared schema stays text."""
+    if source.format == "table":
+        return spark.table(source.table or "")
+    reader = spark.read.format(source.format)
+    if source.format == "jdbc":
+        return reader.options(url=source.url, dbtable=source.table, **source.options).load()
+    if source.format == "csv":
+        infers = "false" if source.columns is not None else "true"
+        reader = reader.options(header="true", mode="FAILFAST", inferSchema=infers)
+    if source.format == "json":
+        reader = reader.options(mode="FAILFAST")
+    address = place if "://" in place else Path(place).as_uri()
+    return reader.options(**source.options).load(address)
+
+
+def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tuple[DataFrame, str]:
+    """Give each row the first reason that speaks against it, or null.
+
+    The rows have the columns ``fit 0``, ``fit 1``, … in their declared types, ``raw 0``, ``raw 1``, … as they were
+    read, and the reason, whose column's name comes along.
+    """
+    reasons: list[Column] = []
+    typed = {column: quoted(column) for column in found}
+    for column, kind in (source.columns or {}).items():
+        typed[column], fault = _typed(name, source, column, kind, found[column])
+        if fault is not None:
+            reasons.append(F.when(fault, F.lit(f"{column} is no {kind}")))
+    for key in source.keys:
+        reasons.append(F.when(typed[key].isNull(), F.lit(f"{key} is null")))
+    kept = {column: typed[column] for column in source.columns or found}
+    rows = raw.select(
+        *(value.alias(column) for column, value in kept.items()),
+        *(quoted(column).alias(f"raw {number}") for number, column in enumerate(found)),
+        F.coalesce(*reasons, F.lit(None).cast("string")).alias("reason so far"),
+    )
+    reason = "reason"
+    while reason in found:
+        reason += "_"
+    if source.period is None:
+        return _named(rows, kept, found, F.col("`reason so far`"), reason), reason
+    policy = Policy("quarantine", "point" if source.empty == "point" else None)
+    admitted = admit(rows, source.period, name, policy)
+    texts = reason_texts(source.period)
+    verdicts = [F.when(admitted.verdict == F.lit(code), F.lit(text)) for code, text in texts.items()]
+    judged = F.coalesce(admitted.column("reason so far"), *verdicts)
+    renamed = admitted.all_rows.select(
+        *(F.col(inner).alias(outer) for outer, inner in admitted.names.items()), judged.alias("judgement")
+    )
+    return _named(renamed, kept, found, F.col("judgement"), reason), reason
+
+
+def _named(rows: DataFrame, kept: dict[str, Column], found: dict[str, str], judged: Column, reason: str) -> DataFrame:
+    return rows.select(
+        *(quoted(column).alias(f"fit {number}") for number, column in enumerate(kept)),
+        *(F.col(f"`raw {number}`") for number in range(len(found))),
+        judged.alias(reason),
+    )
+
+
+def _typed(name: str, source: Source, column: str, kind: str, found: str) -> tuple[Column, Column | None]:
+    """A column in its declared type, and where its values do not fit."""
+    value = quoted(column)
+    if found == kind:
+        return value, None
+    if source.format in TEXT_FORMATS and found == "string":
+        parsed = value.try_cast(kind)
+        return parsed, value.isNotNull() & parsed.isNull()
+    check_type(column, kind, found, name)
+    return value.cast(kind), None
+
+
+def quoted(name: str) -> Column:
+    """The column of this very name, whatever characters it has."""
+    ticked = name.replace("`", "``")
+    return F.col(f"`{ticked}`")
