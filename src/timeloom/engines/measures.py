@@ -4,88 +4,53 @@ The same for local tables and inside a Spark task. Nulls take no part, as in SQL
 ``collect``, which speak of rows; over no values every measure but the counts is null.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.measure_values import decimals, double_values, integer_halves, masked, order_codes, unfit
+from timeloom.engines.measure_task import Sweep, Task
+from timeloom.engines.measure_values import decimals, double_values, masked, order_codes, unfit
 from timeloom.errors import InvalidInputError
 from timeloom.kernels import order
-from timeloom.kernels.aggregate import Timeline, distinct, members, sums
-from timeloom.kernels.aggregate_double import double_sums
+from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
 from timeloom.kernels.aggregate_variance import variances
-from timeloom.kernels.aggregate_wide import wide_means, wide_sums
+from timeloom.kernels.aggregate_wide import wide_means
 from timeloom.kernels.order import Ticks
 from timeloom.model.measures import Measure
-
-Item = TypeVar("Item", bound=np.generic)
 
 MAX_LIST = 2**31 - 1
 MEAN_PLACES = 4
 """The decimal places that an average of decimals has more than the decimals themselves."""
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """A timeline, the periods it was made from, and how many of these are rows.
-
-    Periods beyond the ``rows`` first ones are fillers: they make time without active rows appear, and have no values.
-    """
-
-    line: Timeline
-    starts: Ticks
-    ends: Ticks
-    rows: int
-
-    @property
-    def fillers(self) -> int:
-        """How many periods are no rows."""
-        return self.starts.size - self.rows
-
-    def counts(self, valid: NDArray[np.bool_] | None = None) -> Ticks:
-        """How many active rows each period has, or how many of them are valid."""
-        if valid is None and not self.fillers:
-            return self.line.active.astype(np.int64)
-        valid = np.ones(self.rows, np.bool_) if valid is None else valid
-        return sums(self.line, self.padded(valid.astype(np.int64)))
-
-    def padded(self, values: NDArray[Item], filler: int = 0) -> NDArray[Item]:
-        """Values for the fillers, too."""
-        if not self.fillers:
-            return values
-        return np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
-
-
-def evaluate(sweep: Sweep, measure: Measure, column: pa.Array | None) -> pa.Array:
-    """Compute a measure for each period of the timeline."""
+def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None) -> dict[str, pa.Array]:
+    """Compute measures of one column for each period of the timeline; what they share is computed once."""
     if column is None:
-        return pa.array(sweep.counts())
+        return {measure.name: pa.array(sweep.counts()) for measure in measures}
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not isinstance(measure.function, str):
-        return _called(sweep, measure, column)
-    return _FUNCTIONS[measure.function](sweep, measure, column)
+    task = Task(sweep, column)
+    return {
+        measure.name: _FUNCTIONS[measure.function](task, measure)
+        if isinstance(measure.function, str)
+        else _called(task, measure)
+        for measure in measures
+    }
 
 
-def _present(sweep: Sweep, column: pa.Array) -> Ticks:
-    return sweep.counts(np.asarray(column.is_valid()) if column.null_count else None)
+def _count(task: Task, measure: Measure) -> pa.Array:
+    return pa.array(task.present)
 
 
-def _count(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    return pa.array(_present(sweep, column))
-
-
-def _sum(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    kind, missing = column.type, _present(sweep, column) == 0
+def _sum(task: Task, measure: Measure) -> pa.Array:
+    kind, missing = task.kind, task.present == 0
     if pa.types.is_floating(kind):
-        return masked(double_sums(sweep.line, sweep.padded(double_values(column))), missing)
-    lower, upper = _integer_sums(sweep, measure, column)
+        return masked(task.double_totals, missing)
+    lower, upper = task.integer_totals(measure)
     if pa.types.is_decimal(kind):
         return decimals(lower, upper, pa.decimal128(38, kind.scale), missing, measure)
     over = np.flatnonzero(upper != lower >> 63)
@@ -98,12 +63,11 @@ def _sum(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
     return total.cast(kind) if pa.types.is_duration(kind) else total
 
 
-def _avg(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    kind, present = column.type, _present(sweep, column)
-    missing = present == 0
+def _avg(task: Task, measure: Measure) -> pa.Array:
+    kind, present, missing = task.kind, task.present, task.present == 0
     if pa.types.is_floating(kind):
-        return masked(double_sums(sweep.line, sweep.padded(double_values(column))) / np.maximum(present, 1), missing)
-    lower, upper = _integer_sums(sweep, measure, column)
+        return masked(task.double_totals / np.maximum(present, 1), missing)
+    lower, upper = task.integer_totals(measure)
     if pa.types.is_decimal(kind):
         places = max(0, min(MEAN_PLACES, 38 - kind.precision))
         wide = pa.decimal128(min(38, kind.precision + places), kind.scale + places)
@@ -116,53 +80,43 @@ def _avg(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
     return masked(total / np.maximum(present, 1), missing)
 
 
-def _integer_sums(sweep: Sweep, measure: Measure, column: pa.Array) -> tuple[Ticks, Ticks]:
-    """Exact sums as the lower and the upper 64 bits."""
-    low, high = integer_halves(column, measure)
-    largest = max(abs(int(low.min(initial=0))), abs(int(low.max(initial=0))))
-    if high is None and largest * low.size < 2**63:
-        total = sums(sweep.line, sweep.padded(low))
-        return total, total >> 63
-    high = np.zeros_like(low) if high is None else high
-    return wide_sums(sweep.line, sweep.padded(low), sweep.padded(high))
+def _var(task: Task, measure: Measure) -> pa.Array:
+    if not any(test(task.kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
+        raise unfit(task.kind, measure)
+    values = task.sweep.padded(double_values(task.column))
+    return masked(variances(task.sweep.line, values, task.present), task.present < 2)
 
 
-def _var(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    kind, present = column.type, _present(sweep, column)
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
-        raise unfit(kind, measure)
-    return masked(variances(sweep.line, sweep.padded(double_values(column)), present), present < 2)
+def _stddev(task: Task, measure: Measure) -> pa.Array:
+    return pc.sqrt(_var(task, measure))
 
 
-def _stddev(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    return pc.sqrt(_var(sweep, measure, column))
+def _extreme(task: Task, measure: Measure) -> pa.Array:
+    codes = order_codes(task.column, measure)
+    return _of_greatest(task, ~codes if measure.function == "min" else codes, task.valid)
 
 
-def _extreme(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    codes = order_codes(column, measure)
-    valid = np.asarray(column.is_valid()) if column.null_count else np.ones(sweep.rows, np.bool_)
-    return _of_greatest(sweep, column, ~codes if measure.function == "min" else codes, valid)
-
-
-def _edge(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
+def _edge(task: Task, measure: Measure) -> pa.Array:
     """The value of the active row that started first or last; rows with one start count in the table's order."""
-    rank = np.empty(sweep.starts.size, np.int64)
-    rank[order.sort(sweep.starts).ids] = np.arange(sweep.starts.size)
-    rank = rank[: sweep.rows]
-    return _of_greatest(sweep, column, ~rank if measure.function == "first" else rank, np.ones(sweep.rows, np.bool_))
+    starts, rows = task.sweep.starts, task.sweep.rows
+    rank = np.empty(starts.size, np.int64)
+    rank[order.sort(starts).ids] = np.arange(starts.size)
+    codes = ~rank[:rows] if measure.function == "first" else rank[:rows]
+    return _of_greatest(task, codes, np.ones(rows, np.bool_))
 
 
-def _of_greatest(sweep: Sweep, column: pa.Array, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
+def _of_greatest(task: Task, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
+    sweep = task.sweep
     rows = greatest(sweep.line, sweep.ends, sweep.padded(codes), sweep.padded(valid))
-    return pc.take(column, masked(rows, rows < 0))
+    return pc.take(task.column, masked(rows, rows < 0))
 
 
-def _count_distinct(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    if pa.types.is_nested(column.type):
-        raise unfit(column.type, measure)
-    encoded = pc.dictionary_encode(column)
+def _count_distinct(task: Task, measure: Measure) -> pa.Array:
+    if pa.types.is_nested(task.kind):
+        raise unfit(task.kind, measure)
+    encoded = pc.dictionary_encode(task.column)
     codes = np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int32)
-    return pa.array(distinct(sweep.line, sweep.padded(codes, -1), len(encoded.dictionary)))
+    return pa.array(distinct(task.sweep.line, task.sweep.padded(codes, -1), len(encoded.dictionary)))
 
 
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
@@ -173,23 +127,23 @@ def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.
     return before[found.offsets], found.rows[keep]
 
 
-def _collect(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
-    offsets, rows = _listed(sweep, np.ones(sweep.rows, np.bool_))
+def _collect(task: Task, measure: Measure) -> pa.Array:
+    offsets, rows = _listed(task.sweep, np.ones(task.sweep.rows, np.bool_))
     if rows.size > MAX_LIST:
         raise InvalidInputError(
             f"aggregate {measure.name!r}: the lists would hold {rows.size:,} values, more than fit into one column; "
             "use a window (within=) or groups (by=) and collect them one at a time"
         )
-    values = pc.take(column, pa.array(rows))
+    values = pc.take(task.column, pa.array(rows))
     lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
     return pc.if_else(pa.array(offsets[1:] > offsets[:-1]), lists, pa.scalar(None, lists.type))
 
 
-def _called(sweep: Sweep, measure: Measure, column: pa.Array) -> pa.Array:
+def _called(task: Task, measure: Measure) -> pa.Array:
     """Call the user's function with the values of each period that has any."""
     assert callable(measure.function)
-    offsets, rows = _listed(sweep, np.asarray(column.is_valid()))
-    values = column.to_numpy(zero_copy_only=False)[rows]
+    offsets, rows = _listed(task.sweep, task.valid)
+    values = task.column.to_numpy(zero_copy_only=False)[rows]
     results: list[object] = []
     for k in range(offsets.size - 1):
         if offsets[k] == offsets[k + 1]:
@@ -217,7 +171,7 @@ class CallFailedError(Exception):
         self.measure = measure
 
 
-_FUNCTIONS: dict[str, Callable[[Sweep, Measure, pa.Array], pa.Array]] = {
+_FUNCTIONS: dict[str, Callable[[Task, Measure], pa.Array]] = {
     "count": _count,
     "sum": _sum,
     "avg": _avg,

@@ -80,16 +80,28 @@ def lineage(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks, Positions, Positi
 
 
 def sums(line: Timeline, values: Ticks) -> Ticks:
-    """Sum int64 values over the active rows, modulo 2**64; the caller knows that no sum overflows."""
-    return running_sums(values, line.by_start, line.by_end, line.entered, line.left)
+    """Sum int64 values over the active rows; the caller knows that no sum overflows."""
+    totals = np.empty(line.starts.size, np.int64)
+    running_sums(values, line.by_start, line.by_end, line.entered, line.left, 0, totals.size, totals)
+    return totals
 
 
 @compiled
-def running_sums(values: Ticks, by_start: Positions, by_end: Positions, entered: Positions, left: Positions) -> Ticks:
-    """Add what enters and subtract what leaves, period by period."""
-    totals = np.empty(entered.size, np.int64)
+def running_sums(
+    values: Ticks,
+    by_start: Positions,
+    by_end: Positions,
+    entered: Positions,
+    left: Positions,
+    begin: int,
+    stop: int,
+    totals: Ticks,
+) -> int:
+    """Add what enters and subtract what leaves, in the periods ``begin:stop``, beginning with zero; the last total."""
     total, s, e = 0, 0, 0
-    for k in range(entered.size):
+    if begin > 0:
+        s, e = entered[begin - 1], left[begin - 1]
+    for k in range(begin, stop):
         while e < left[k]:
             total -= values[by_end[e]]
             e += 1
@@ -97,7 +109,7 @@ def running_sums(values: Ticks, by_start: Positions, by_end: Positions, entered:
             total += values[by_start[s]]
             s += 1
         totals[k] = total
-    return totals
+    return total
 
 
 def distinct(line: Timeline, codes: Positions, size: int) -> Ticks:

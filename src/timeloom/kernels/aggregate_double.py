@@ -20,7 +20,7 @@ from timeloom.kernels.aggregate_exact import (
     running_long_sums,
 )
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions
+from timeloom.kernels.order import Positions, Ticks
 
 WORD = 60
 LOW = (1 << WORD) - 1
@@ -28,29 +28,55 @@ SPREAD = 2 * WORD - FRACTION - COUNT_BITS
 """The largest difference of exponents for which no sum of 2**31 values outgrows two words."""
 
 
+def fits_words(values: Doubles) -> tuple[bool, int, int]:
+    """Whether sums fit into two words, and the exponents of the unit and of the greatest value."""
+    least, greatest, special = exponents(values.view(np.int64))
+    return not special and greatest - least <= SPREAD, least - BIAS, greatest - BIAS
+
+
 def double_sums(line: Timeline, values: Doubles) -> Doubles:
     """Sum doubles over the active rows. Rows without a value hold zero."""
+    fits, unit, _ = fits_words(values)
+    if not fits:
+        return long_sums(line, values)
+    size = line.starts.size
+    high, low, totals = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.float64)
+    running_words(values, unit, line.by_start, line.by_end, line.entered, line.left, 0, size, high, low)
+    round_words(high, low, 0, 0, unit, 0, size, totals)
+    return totals
+
+
+def long_sums(line: Timeline, values: Doubles) -> Doubles:
+    """Sum doubles of any size over the active rows."""
+    _, unit, greatest = fits_words(values)
+    size = (greatest - unit + FRACTION + 1 + COUNT_BITS) // WIDTH + 3
     bits = values.view(np.int64)
-    least, greatest, special = exponents(bits)
-    sweep = (line.by_start, line.by_end, line.entered, line.left)
-    if not special and greatest - least <= SPREAD:
-        return running_double_sums(values, least - BIAS, *sweep)
-    size = (greatest - least + FRACTION + 1 + COUNT_BITS) // WIDTH + 3
-    return running_long_sums(bits, least, size, *sweep)
+    return running_long_sums(bits, unit + BIAS, size, line.by_start, line.by_end, line.entered, line.left)
 
 
 @compiled
-def running_double_sums(
-    values: Doubles, exponent: int, by_start: Positions, by_end: Positions, entered: Positions, left: Positions
-) -> Doubles:
-    """Take back what leaves, add what enters, round once per period; every value is a multiple of 2**exponent.
+def running_words(
+    values: Doubles,
+    unit: int,
+    by_start: Positions,
+    by_end: Positions,
+    entered: Positions,
+    left: Positions,
+    begin: int,
+    stop: int,
+    highs: Ticks,
+    lows: Ticks,
+) -> tuple[int, int]:
+    """Take back what leaves and add what enters, in the periods ``begin:stop``, beginning with zero; the last sum.
 
-    A value is split at 60 units; the products are by powers of two and therefore exact. ``low`` keeps to 60 bits.
+    Every value is a multiple of ``2**unit``. It is split at 60 units; the products are by powers of two and therefore
+    exact. The low word keeps to its 60 bits.
     """
-    totals = np.empty(entered.size, np.float64)
-    word, unit = math.ldexp(1.0, -exponent - WORD), math.ldexp(1.0, exponent)
+    word = math.ldexp(1.0, -unit - WORD)
     high, low, s, e = 0, 0, 0, 0
-    for k in range(entered.size):
+    if begin > 0:
+        s, e = entered[begin - 1], left[begin - 1]
+    for k in range(begin, stop):
         while e < left[k]:
             scaled = values[by_end[e]] * word
             whole = int(scaled)
@@ -65,8 +91,19 @@ def running_double_sums(
             high += (low >> WORD) + whole
             low &= LOW
             s += 1
-        totals[k] = nearest_double(high, low, unit)
-    return totals
+        highs[k], lows[k] = high, low
+    return high, low
+
+
+@compiled
+def round_words(
+    highs: Ticks, lows: Ticks, high: int, low: int, unit: int, begin: int, stop: int, totals: Doubles
+) -> None:
+    """Round the sums of the periods ``begin:stop`` to doubles, after adding what came before them."""
+    scale = math.ldexp(1.0, unit)
+    for k in range(begin, stop):
+        lower = low + lows[k]
+        totals[k] = nearest_double(high + highs[k] + (lower >> WORD), lower & LOW, scale)
 
 
 @compiled

@@ -10,7 +10,8 @@ from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped, window_ticks
 from timeloom.engines.local.gather import Source
-from timeloom.engines.measures import CallFailedError, Sweep, evaluate
+from timeloom.engines.measure_task import Sweep
+from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels import order
@@ -19,6 +20,9 @@ from timeloom.kernels.dip_aggregate import dip_timeline
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
+
+SHARING = ("count", "sum", "avg")
+"""The functions that need counts or sums of a column, which are then computed once."""
 
 
 def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
@@ -54,24 +58,29 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
         line = dip_timeline(starts, ends)
     else:
         line = timeline_of(*in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads))
-    return Sweep(grouped.cut(line), starts, ends, grouped.starts.size)
+    return Sweep(grouped.cut(line), starts, ends, grouped.starts.size, threads)
 
 
 def measured(
-    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, found: "dict[str, Any]"
+    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, periods: "dict[str, Any]"
 ) -> "dict[str, pa.Array]":
-    """Every measure, side by side."""
+    """Every measure: those that can share sums one after the other, the rest side by side."""
     source = Source(table if grouped.rows.size == table.num_rows else table.take(pa.array(grouped.rows)))
+    together: dict[Any, list[Measure]] = {}
+    for measure in measures:
+        shares = measure.function in SHARING
+        together.setdefault((measure.column, "sums" if shares else measure.name), []).append(measure)
     tasks = [
-        partial(evaluate, swept, measure, None if measure.column is None else source.column(measure.column))
-        for measure in measures
+        partial(evaluate, swept, some, None if column is None else source.column(column))
+        for (column, _), some in together.items()
     ]
     try:
         results = in_parallel(tasks, cores())
     except CallFailedError as error:
-        at = {name: column[error.period].as_py() for name, column in found.items()}
+        at = {name: column[error.period].as_py() for name, column in periods.items()}
         where = ", ".join(f"{name}={value}" for name, value in at.items())
         raise InvalidInputError(
             f"aggregate {error.measure.name!r}: its function raised {error} for the period with {where}"
         ) from error
-    return {measure.name: result for measure, result in zip(measures, results, strict=True)}
+    found = {name: column for result in results for name, column in result.items()}
+    return {measure.name: found[measure.name] for measure in measures}

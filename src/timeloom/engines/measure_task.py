@@ -1,0 +1,88 @@
+"""A column over a timeline: what temporal aggregates of it have in common, computed once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.measure_values import double_values, integer_halves
+from timeloom.engines.running import double_sums, integer_sums
+from timeloom.kernels.aggregate import Timeline
+from timeloom.kernels.aggregate_wide import wide_sums
+from timeloom.kernels.order import Ticks
+from timeloom.model.measures import Measure
+
+Item = TypeVar("Item", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A timeline, the periods it was made from, and how many of these are rows.
+
+    Periods beyond the ``rows`` first ones are fillers: they make time without active rows appear, and have no values.
+    """
+
+    line: Timeline
+    starts: Ticks
+    ends: Ticks
+    rows: int
+    threads: int = 1
+
+    @property
+    def fillers(self) -> int:
+        """How many periods are no rows."""
+        return self.starts.size - self.rows
+
+    def counts(self, valid: NDArray[np.bool_] | None = None) -> Ticks:
+        """How many active rows each period has, or how many of them are valid."""
+        if valid is None and not self.fillers:
+            return self.line.active.astype(np.int64)
+        valid = np.ones(self.rows, np.bool_) if valid is None else valid
+        return integer_sums(self.line, self.padded(valid.astype(np.int64)), self.threads)
+
+    def padded(self, values: NDArray[Item], filler: int = 0) -> NDArray[Item]:
+        """Values for the fillers, too."""
+        if not self.fillers:
+            return values
+        return np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
+
+
+class Task:
+    """One column over a timeline, with the parts that several measures share."""
+
+    def __init__(self, sweep: Sweep, column: pa.Array) -> None:
+        self.sweep, self.column, self.kind = sweep, column, column.type
+        self._totals: tuple[Ticks, Ticks] | None = None
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which rows have a value."""
+        return np.asarray(self.column.is_valid()) if self.column.null_count else np.ones(self.sweep.rows, np.bool_)
+
+    @cached_property
+    def present(self) -> Ticks:
+        """How many values each period has."""
+        return self.sweep.counts(self.valid if self.column.null_count else None)
+
+    @cached_property
+    def double_totals(self) -> NDArray[np.float64]:
+        """The sums of a column of floating-point numbers."""
+        return double_sums(self.sweep.line, self.sweep.padded(double_values(self.column)), self.sweep.threads)
+
+    def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks]:
+        """The exact sums of a column of whole numbers, as the lower and the upper 64 bits."""
+        if self._totals is None:
+            self._totals = self._sum_integers(measure)
+        return self._totals
+
+    def _sum_integers(self, measure: Measure) -> tuple[Ticks, Ticks]:
+        low, high = integer_halves(self.column, measure)
+        largest = max(abs(int(low.min(initial=0))), abs(int(low.max(initial=0))))
+        if high is None and largest * low.size < 2**63:
+            total = integer_sums(self.sweep.line, self.sweep.padded(low), self.sweep.threads)
+            return total, total >> 63
+        high = np.zeros_like(low) if high is None else high
+        return wide_sums(self.sweep.line, self.sweep.padded(low), self.sweep.padded(high))
