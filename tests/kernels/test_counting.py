@@ -19,6 +19,7 @@ from timeloom.kernels.counting_endpoints import (
     merge_endpoints,
 )
 from timeloom.kernels.counting_sweeps import feed, naive_count, settle_open, simple_count, smart_count
+from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 
 GOLDEN = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/counting.json").read_text())}
@@ -51,7 +52,8 @@ def by_naive(left, right):
 
 
 def by_ranks(left, right):
-    return count_intersecting(*columns(left), *columns(right))
+    starts, ends = columns(right)
+    return count_intersecting(sort(starts), sort(ends), *columns(left))
 
 
 ALGORITHMS = [by_naive, by_simple, by_smart, by_ranks]

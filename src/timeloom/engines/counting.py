@@ -12,22 +12,18 @@ from numpy.typing import NDArray
 from timeloom.engines.keys import NO_KEY
 from timeloom.engines.matching import Problem, ranges
 from timeloom.engines.threads import chunks, in_parallel
-from timeloom.errors import UsageError
+from timeloom.kernels.counting import count_intersecting
 from timeloom.kernels.counting_endpoints import merge_endpoints
 from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_count
 from timeloom.kernels.dominance import count_ranked, rows_to_sweep, sum_ranked, weights_of
 from timeloom.kernels.dominance_extremes import NONE, least_ranked
 from timeloom.kernels.dominance_ranks import Points, Ranks, Rectangles, end_slots, rank_rectangles
-from timeloom.kernels.order import Positions
-from timeloom.model.allen import intersects
+from timeloom.kernels.order import Order, Positions
 from timeloom.model.box import FREE, Box, Range
-from timeloom.model.relation import Relation
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 Numbers = NDArray[np.int64]
 Ticks = NDArray[np.int64]
-SWEEPS = ("naive", "simple", "smart")
-
 CACHED = 1 << 18
 """The sorted endpoints of so many rows stay in a processor's caches."""
 
@@ -41,10 +37,8 @@ class Counting:
 
     def __init__(self, problem: Problem, boxes: tuple[Box, ...]) -> None:
         self.problem = problem
-        ordered = len(problem.right) > CACHED
-        problem.sort({(True, False), (True, True)} | ({(False, False)} if ordered else set()))
+        self.rows = _prepared(problem)
         self.points = Points(problem.orders[(True, False)], problem.orders[(True, True)])
-        self.rows = problem.orders[(False, False)].ids if ordered else np.arange(len(problem.left), dtype=np.int32)
         self._parts = chunks(self.rows.size, problem.threads)
         tasks = [partial(self._rank, box, *part) for box in boxes for part in self._parts]
         self.ranked = in_parallel(tasks, problem.threads)
@@ -130,13 +124,32 @@ def exists(problem: Problem, boxes: tuple[Box, ...]) -> NDArray[np.bool_]:
     return Counting(problem, boxes).counts() > 0
 
 
-def sweep_counts(problem: Problem, relation: Relation, algorithm: str) -> Numbers:
-    """Count by one of the sweeps of the count semi-join paper, which know ``intersects`` only."""
-    if relation != intersects:
-        raise UsageError(
-            f"algorithm={algorithm!r} counts 'intersects' only, not {relation.name!r}; "
-            "algorithm='auto' counts every relation"
-        )
+def rank_counts(problem: Problem) -> Numbers:
+    """Count the right rows that intersect each left row by two ranks."""
+    rows = _prepared(problem)
+    orders = problem.orders[(True, False)], problem.orders[(True, True)]
+    starts, ends = problem.placed(problem.left, False), problem.placed(problem.left, True)
+    parts = [rows[first:last] for first, last in chunks(rows.size, problem.threads)]
+    tasks = [partial(_rank_counts_of, orders, starts, ends, part) for part in parts]
+    counts = np.zeros(rows.size, np.int64)
+    for part, found in zip(parts, in_parallel(tasks, problem.threads), strict=True):
+        counts[part] = found
+    return counts if problem.left.keys is None else np.where(problem.left.keys == NO_KEY, 0, counts)
+
+
+def _rank_counts_of(orders: tuple[Order, Order], starts: Ticks, ends: Ticks, rows: Positions) -> Numbers:
+    return count_intersecting(*orders, starts[rows], ends[rows])
+
+
+def _prepared(problem: Problem) -> Positions:
+    """Sort what counting needs, and say in which order to take the left rows."""
+    ordered = len(problem.right) > CACHED
+    problem.sort({(True, False), (True, True)} | ({(False, False)} if ordered else set()))
+    return problem.orders[(False, False)].ids if ordered else np.arange(len(problem.left), dtype=np.int32)
+
+
+def sweep_counts(problem: Problem, algorithm: str) -> Numbers:
+    """Count the right rows that intersect each left row by one of the sweeps of the count semi-join paper."""
     left, right = problem.left, problem.right
     counts = np.zeros(len(left), np.int64)
     rows = np.arange(len(left)) if left.keys is None else np.flatnonzero(left.keys != NO_KEY)

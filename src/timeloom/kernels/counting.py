@@ -10,67 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Order, Positions, Ticks, rank, ranks, sort
-from timeloom.model.ticks import MAX_TICK as MAX
-from timeloom.model.ticks import MIN_TICK as MIN
+from timeloom.kernels.order import Order, Ticks, rank
 
 Counts = NDArray[np.int64]
 
 
-def below(order: Order, wanted: Ticks) -> Positions:
-    """Count, for each wanted tick, the values below it."""
-    if not wanted.size or wanted.max() == MIN:
-        return np.zeros(wanted.size, np.int32)
-    return ranks(order.values, order.offsets, order.base, order.shift, wanted)
-
-
-def up_to(order: Order, wanted: Ticks) -> Positions:
-    """Count, for each wanted tick, the values at or below it."""
-    if not wanted.size or wanted.min() == MAX:
-        return np.full(wanted.size, order.values.size, np.int32)
-    return ranks_up_to(order.values, order.offsets, order.base, order.shift, wanted)
-
-
-def count_intersecting(starts: Ticks, ends: Ticks, of_starts: Ticks, of_ends: Ticks) -> Counts:
-    """Count, for each period, the periods of the other side that share a tick with it."""
-    by_start, by_end = sort(of_starts), sort(of_ends)
+def count_intersecting(by_start: Order, by_end: Order, starts: Ticks, ends: Ticks) -> Counts:
+    """Count, for each period, the periods of the other side, sorted by start and by end, that share a tick with it."""
     counts = np.empty(starts.size, np.int64)
-    fill_intersecting(
-        starts,
-        ends,
-        (by_start.values, by_start.offsets, by_start.base, by_start.shift),
-        (by_end.values, by_end.offsets, by_end.base, by_end.shift),
-        counts,
-        0,
-        starts.size,
+    fill_intersecting(by_start, by_end, starts, ends, counts)
+    return counts
+
+
+@compiled
+def fill_intersecting(by_start: Order, by_end: Order, starts: Ticks, ends: Ticks, counts: Counts) -> None:
+    """Write the counts. No period is empty, so a start is never the last tick."""
+    start_values, start_offsets, start_base, start_shift = (
+        by_start.values,
+        by_start.offsets,
+        by_start.base,
+        by_start.shift,
     )
-    return counts
-
-
-@compiled
-def ranks_up_to(values: Ticks, offsets: Positions, base: int, shift: int, wanted: Ticks) -> Positions:
-    """Count, for each wanted tick, the sorted values at or below it."""
-    counts = np.empty(wanted.size, np.int32)
-    for row in range(wanted.size):
-        value = wanted[row]
-        counts[row] = values.size if value == MAX else rank(values, offsets, base, shift, value + 1)
-    return counts
-
-
-@compiled
-def fill_intersecting(
-    starts: Ticks,
-    ends: Ticks,
-    by_start: tuple[Ticks, Positions, int, int],
-    by_end: tuple[Ticks, Positions, int, int],
-    counts: Counts,
-    first: int,
-    last: int,
-) -> None:
-    """Write the counts of rows first..last."""
-    start_values, start_offsets, start_base, start_shift = by_start
-    end_values, end_offsets, end_base, end_shift = by_end
-    for row in range(first, last):
+    end_values, end_offsets, end_base, end_shift = by_end.values, by_end.offsets, by_end.base, by_end.shift
+    for row in range(starts.size):
         begun = rank(start_values, start_offsets, start_base, start_shift, ends[row])
         over = rank(end_values, end_offsets, end_base, end_shift, starts[row] + 1)
         counts[row] = begun - over

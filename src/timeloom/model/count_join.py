@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from timeloom.errors import UsageError
+from timeloom.model.allen import intersects
 from timeloom.model.join import choose
 from timeloom.model.measures import Measure
 from timeloom.model.naming import Keys
@@ -10,7 +11,8 @@ from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
 
-ALGORITHMS = ("auto", "ranks", "dominance", "naive", "simple", "smart")
+SWEEPS = ("naive", "simple", "smart")
+ALGORITHMS = ("auto", "dominance", "ranks", *SWEEPS)
 FUNCTIONS = ("sum", "avg", "min", "max", "count")
 TIES = ("first", "all")
 
@@ -30,6 +32,11 @@ class CountRequest:
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, ALGORITHMS)
+        if self.algorithm in ("ranks", *SWEEPS) and self.relation != intersects:
+            raise UsageError(
+                f"algorithm={self.algorithm!r} counts 'intersects' only, not {self.relation.name!r}; "
+                "algorithm='auto' counts every relation"
+            )
         if not isinstance(self.name, str) or not self.name:
             raise UsageError(f"name={self.name!r} is no column name; give a text")
         for measure in self.aggregates:
@@ -42,6 +49,13 @@ class CountRequest:
                 raise UsageError(
                     f"the count and an aggregate are both named {self.name!r}; give the count another name="
                 )
+
+    @property
+    def chosen(self) -> str:
+        """The algorithm that runs: two ranks are enough for ``intersects``."""
+        if self.algorithm != "auto":
+            return self.algorithm
+        return "ranks" if self.relation == intersects else "dominance"
 
     def check_names(self, left: "list[str]") -> None:
         """Refuse result columns that the left table has already."""

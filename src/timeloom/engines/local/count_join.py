@@ -1,13 +1,15 @@
 """Counting joins on local tables."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
 from timeloom.engines.axes import same_axis
-from timeloom.engines.counting import SWEEPS, Counting, sweep_counts
+from timeloom.engines.counting import Counting, rank_counts, sweep_counts
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.count_aggregates import aggregate
@@ -38,24 +40,27 @@ class LocalCount:
         """The rows that take no part, of both sides."""
         return merge_rejected(self.left.rejected, self.right.rejected)
 
-    def counts(self) -> np.typing.NDArray[np.int64]:
-        """The count of each left row, by the algorithm asked for."""
-        if self.request.algorithm in SWEEPS:
-            return sweep_counts(self.problem, self.request.relation, self.request.algorithm)
-        return Counting(self.problem, self.boxes).counts()
+    def counts(self) -> NDArray[np.int64]:
+        """The count of each left row."""
+        if self.request.chosen == "dominance":
+            return self.counting.counts()
+        if self.request.chosen == "ranks":
+            return rank_counts(self.problem)
+        return sweep_counts(self.problem, self.request.chosen)
 
     def result(self) -> pa.Table:
         """The left table with its counts and aggregates."""
-        table = self.left.table
-        if not self.request.aggregates:
-            return table.append_column(self.request.name, pa.array(self.counts()))
-        counting = Counting(self.problem, self.boxes)
-        counts = self.counts() if self.request.algorithm in SWEEPS else counting.counts()
-        table = table.append_column(self.request.name, pa.array(counts))
+        counts = self.counts()
+        table = self.left.table.append_column(self.request.name, pa.array(counts))
         for measure in self.request.aggregates:
-            column = aggregate(counting, counts, self.right.table, measure)
+            column = aggregate(self.counting, counts, self.right.table, measure)
             table = table.append_column(measure.name, column)
         return table
+
+    @cached_property
+    def counting(self) -> Counting:
+        """The rectangles of the left rows over the right ones."""
+        return Counting(self.problem, self.boxes)
 
     def _problem(self) -> Problem:
         left_keys = right_keys = None
@@ -82,19 +87,21 @@ def explain_count_join(left: object, right: object, request: CountRequest) -> Ex
     task = LocalCount(left, right, request)
     facts: dict[str, Any] = {
         "relation": repr(request.relation),
-        "algorithm": request.algorithm,
+        "algorithm": request.chosen,
         "left rows": len(task.problem.left),
         "right rows": len(task.problem.right),
         "keys": list(request.keys.left),
     }
-    if request.algorithm in SWEEPS:
-        return Explanation("count_join", "local", facts, ("it was asked for",))
-    counting = Counting(task.problem, task.boxes)
-    swept = counting.rows_to_sweep
-    facts["algorithm"] = "dominance" if swept else "ranks"
-    facts["swept rows"] = swept
-    if swept:
-        why = "both endpoints of a right row are bounded, so ranks alone do not tell how many satisfy both bounds"
-    else:
-        why = "each count is a sum and difference of ranks in the sorted starts and ends"
-    return Explanation("count_join", "local", facts, (why,))
+    if request.chosen == "dominance":
+        facts["swept rows"] = task.counting.rows_to_sweep
+    return Explanation("count_join", "local", facts, (_reason(request, facts),))
+
+
+def _reason(request: CountRequest, facts: dict[str, Any]) -> str:
+    if request.algorithm != "auto":
+        return "it was asked for"
+    if request.chosen == "ranks":
+        return "the rows that have started, less those that have ended: two ranks in sorted endpoints"
+    if facts["swept rows"]:
+        return "starts and ends are both bounded, and for the swept rows ranks do not tell how many satisfy both"
+    return "every count is a sum and difference of ranks in the sorted starts and ends"
