@@ -99,6 +99,10 @@ def test_steps_and_deltas_equal_brute_force(history, query):
         for change, rows in ((-1, left), (1, entered))
         for row in rows
     ]
+    inside = tl.sliding_windows(table, **options, rows=True).to_pylist()
+    assert [(row["step"], row["id"]) for row in inside] == [
+        (step, row) for step, (_, _, valid) in enumerate(answers) for row in valid
+    ]
     steps_of_index = list(tl.BitemporalIndex(table).windows(**options, select=SELECT))
     assert [{"step": step.number} | step.values for step in steps_of_index] == expected
 
@@ -145,6 +149,7 @@ def test_invalid_rows_are_refused_dropped_or_set_aside():
         ({"select": {"step": "count"}}, tl.UsageError, "like a column that the query writes"),
         ({"select": {"x": ("w", "sum")}}, tl.InvalidInputError, "has no column 'w'"),
         ({"select": {"x": ("v", "top", 0)}}, tl.UsageError, "'top' needs how many"),
+        ({"rows": True, "deltas": True}, tl.UsageError, "ask for two results"),
         ({"select": "count"}, tl.UsageError, "is no mapping"),
         ({"select": {"x": ("v", lambda values: 1 / 0)}}, tl.InvalidInputError, "ZeroDivisionError.*for step 0"),
         ({"sys_period": ("from", "to")}, tl.InvalidInputError, "has no column 'from'"),

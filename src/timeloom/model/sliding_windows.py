@@ -41,6 +41,7 @@ class WindowRequest:
     policy: Policy
     deltas: bool = False
     bounds: bool = False
+    rows: bool = False
 
     def __post_init__(self) -> None:
         for option, slide in (("sys", self.sys), ("app", self.app)):
@@ -49,6 +50,8 @@ class WindowRequest:
         check_steps(self.steps)
         object.__setattr__(self, "ratio", check_ratio(self.ratio))
         check_meaning(self.meaning)
+        if self.deltas and self.rows:
+            raise UsageError("deltas=True and rows=True ask for two results; choose one")
         taken = [STEP, *(BOUNDS if self.bounds else ())]
         clashing = [measure.name for measure in self.measures if measure.name in taken]
         if clashing:

@@ -21,6 +21,7 @@ def _request(
     meaning: Meaning = "snapshot",
     select: "Mapping[str, Any] | None" = None,
     deltas: bool = False,
+    rows: bool = False,
     bounds: bool = False,
     sys_period: PeriodLike = ("sys_start", "sys_end"),
     app_period: PeriodLike = ("app_start", "app_end"),
@@ -37,6 +38,7 @@ def _request(
         app_period=Period.of(app_period),
         policy=Policy(on_invalid),
         deltas=deltas,
+        rows=rows,
         bounds=bounds,
     )
 
@@ -63,6 +65,7 @@ def sliding_windows(
     meaning: Meaning = "snapshot",
     select: "Mapping[str, Any] | None" = None,
     deltas: bool = False,
+    rows: bool = False,
     bounds: bool = False,
     sys_period: PeriodLike = ("sys_start", "sys_end"),
     app_period: PeriodLike = ("app_start", "app_end"),
@@ -89,6 +92,8 @@ def sliding_windows(
         ``(column, "top", k)``, or ``(column, callable)``; by default ``{"n": "count"}``.
     deltas
         Instead of aggregates, return the rows that enter (``change`` is 1) and leave (-1) at each ``step``.
+    rows
+        Instead of aggregates, return the rows inside each step, under a column ``step``.
     bounds
         Add the windows as ``sys_first``, ``sys_last``, ``app_first`` and ``app_last``.
     sys_period, app_period
@@ -125,6 +130,7 @@ def sliding_windows(
         meaning=meaning,
         select=select,
         deltas=deltas,
+        rows=rows,
         bounds=bounds,
         sys_period=sys_period,
         app_period=app_period,

@@ -10,7 +10,8 @@ from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.history import History, read_history
 from timeloom.engines.local.gather import Source
-from timeloom.engines.measures import CallFailedError, Sweep, evaluate
+from timeloom.engines.measure_task import Sweep
+from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
@@ -31,6 +32,8 @@ def sliding_windows(df: object, request: WindowRequest) -> Any:
     enter, leave = step_runs(history, windows, MEANING_CODES[request.meaning], cores())
     if request.deltas:
         result = changes(table, enter, leave, request.steps)
+    elif request.rows:
+        result = members(table, enter, leave)
     else:
         result = aggregates(table, enter, leave, request, history, windows)
     return answer(result, rejected, request.policy, restore)
@@ -43,10 +46,16 @@ def explain_sliding_windows(df: object, request: WindowRequest) -> Explanation:
         "meaning": request.meaning,
         "steps": request.steps,
         "rows": table.num_rows,
-        "result": "rows that enter and leave" if request.deltas else [measure.name for measure in request.measures],
+        "result": _result(request),
     }
     why = "each row is inside for one run of steps, so one pass finds all runs and one aggregation answers all steps"
     return Explanation("sliding_windows", "local", facts, (why,))
+
+
+def _result(request: WindowRequest) -> Any:
+    if request.deltas or request.rows:
+        return "the rows that enter and leave at each step" if request.deltas else "the rows inside each step"
+    return [measure.name for measure in request.measures]
 
 
 def admit_history(table: pa.Table, request: WindowRequest) -> tuple[pa.Table, pa.Table]:
@@ -65,10 +74,16 @@ def aggregates(
     steps = np.arange(request.steps + 1, dtype=np.int64)
     starts, ends = np.concatenate([enter[rows], steps]), np.concatenate([leave[rows], steps + 1])
     swept = Sweep(timeline(starts, ends), starts, ends, rows.size)
-    inside = Source(table.take(pa.array(rows)))
+    names = list(dict.fromkeys(measure.column for measure in request.measures))
+    inside = Source(table.select([name for name in names if name is not None]).take(pa.array(rows)))
     tasks = [
-        partial(evaluate, swept, measure, None if measure.column is None else inside.column(measure.column))
-        for measure in request.measures
+        partial(
+            evaluate,
+            swept,
+            [measure for measure in request.measures if measure.column == name],
+            None if name is None else inside.column(name),
+        )
+        for name in names
     ]
     try:
         results = in_parallel(tasks, cores())
@@ -80,15 +95,13 @@ def aggregates(
     if request.bounds:
         axes = (history.types[0], history.types[0], history.types[1], history.types[1])
         columns |= {name: axes[k].to_arrow(windows[k]) for k, name in enumerate(BOUNDS)}
-    columns |= {measure.name: result for measure, result in zip(request.measures, results, strict=True)}
-    return pa.table(columns)
+    found = {name: column for result in results for name, column in result.items()}
+    return pa.table(columns | {measure.name: found[measure.name] for measure in request.measures})
 
 
 def changes(table: pa.Table, enter: Ticks, leave: Ticks, steps: int) -> pa.Table:
     """Two rows for each row that is ever inside: +1 at the step it enters, -1 at the step it leaves, by step."""
-    for name in (STEP, CHANGE):
-        if name in table.column_names:
-            raise InvalidInputError(f"the input table has a column {name!r}, which deltas write; rename it")
+    _refuse_columns(table, (STEP, CHANGE))
     entering = np.flatnonzero(enter < leave)
     leaving = entering[leave[entering] <= steps]
     rows = np.concatenate([entering, leaving])
@@ -97,3 +110,20 @@ def changes(table: pa.Table, enter: Ticks, leave: Ticks, steps: int) -> pa.Table
     order = np.lexsort((rows, change, step))
     taken = table.take(pa.array(rows[order]))
     return taken.add_column(0, STEP, pa.array(step[order])).add_column(1, CHANGE, pa.array(change[order]))
+
+
+def members(table: pa.Table, enter: Ticks, leave: Ticks) -> pa.Table:
+    """One row for each step and row inside it, by step."""
+    _refuse_columns(table, (STEP,))
+    lengths = leave - enter
+    rows = np.repeat(np.arange(enter.size), lengths)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)[:-1]]) if lengths.size else lengths
+    step = np.arange(rows.size) - np.repeat(before - enter, lengths)
+    order = np.argsort(step, kind="stable")
+    return table.take(pa.array(rows[order])).add_column(0, STEP, pa.array(step[order]))
+
+
+def _refuse_columns(table: pa.Table, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in table.column_names:
+            raise InvalidInputError(f"the input table has a column {name!r}, which the result needs; rename it")

@@ -1,0 +1,1 @@
+"""Queries in SQL: windows that slide over two times, and temporal joins."""
