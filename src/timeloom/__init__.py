@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from timeloom.operators.explain import explain as explain
     from timeloom.operators.gaps import gaps as gaps
     from timeloom.operators.join import join as join
+    from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
     from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
     from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
     from timeloom.operators.temporal_join import temporal_join as temporal_join
-    from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
     from timeloom.operators.top_k import top_k as top_k
+    from timeloom.query.sql import sql as sql
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ _HOME = {
     "iseql": "model",
     "join": "operators.join",
     "relation": "model.names",
+    "sql": "query.sql",
     "temporal_aggregate": "operators.temporal_aggregate",
     "temporal_antijoin": "operators.temporal_antijoin",
     "temporal_join": "operators.temporal_join",
