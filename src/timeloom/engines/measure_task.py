@@ -1,7 +1,7 @@
 """A column over a timeline: what temporal aggregates of it have in common, computed once."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from timeloom.engines.measure_values import double_values, integer_halves
 from timeloom.engines.running import double_sums, integer_sums
-from timeloom.kernels.aggregate import Timeline
+from timeloom.engines.threads import chunks, in_parallel
+from timeloom.kernels import order
+from timeloom.kernels.aggregate import Timeline, pick, timeline_of
 from timeloom.kernels.aggregate_wide import wide_sums
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.dip_aggregate import dip_timeline
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.measures import Measure
 
 Item = TypeVar("Item", bound=np.generic)
@@ -20,34 +23,53 @@ Item = TypeVar("Item", bound=np.generic)
 
 @dataclass(frozen=True)
 class Sweep:
-    """A timeline, the periods it was made from, and how many of these are rows.
+    """A timeline over periods in the order of their starts, so that what enters and leaves lies close together.
 
-    Periods beyond the ``rows`` first ones are fillers: they make time without active rows appear, and have no values.
+    Place k of that order holds period ``order[k]``. Periods from ``rows`` on are fillers: they make time without active
+    rows appear, and have no values. ``ends`` and all values for kernels are by place.
     """
 
     line: Timeline
-    starts: Ticks
+    order: Positions
     ends: Ticks
     rows: int
     threads: int = 1
 
+    @classmethod
+    def of(cls, starts: Ticks, ends: Ticks, rows: int, threads: int, *, dip: bool = False) -> "Sweep":
+        """Sort the periods and find those of constant lineage."""
+        by_start = order.sort(starts)
+        ends = arranged(ends, by_start.ids, threads)
+        if dip:
+            return cls(dip_timeline(by_start.values, ends), by_start.ids, ends, rows, threads)
+        places = np.arange(starts.size, dtype=np.int32)
+        line = timeline_of(by_start._replace(ids=places), order.sort(ends))
+        return cls(line, by_start.ids, ends, rows, threads)
+
     @property
     def fillers(self) -> int:
         """How many periods are no rows."""
-        return self.starts.size - self.rows
+        return self.order.size - self.rows
 
     def counts(self, valid: NDArray[np.bool_] | None = None) -> Ticks:
         """How many active rows each period has, or how many of them are valid."""
         if valid is None and not self.fillers:
             return self.line.active.astype(np.int64)
         valid = np.ones(self.rows, np.bool_) if valid is None else valid
-        return integer_sums(self.line, self.padded(valid.astype(np.int64)), self.threads)
+        return integer_sums(self.line, self.arranged(valid).astype(np.int64), self.threads)
 
-    def padded(self, values: NDArray[Item], filler: int = 0) -> NDArray[Item]:
-        """Values for the fillers, too."""
-        if not self.fillers:
-            return values
-        return np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
+    def arranged(self, values: NDArray[Item], filler: int = 0) -> NDArray[Item]:
+        """Values of the rows by place, with something for the fillers."""
+        if self.fillers:
+            values = np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
+        return arranged(values, self.order, self.threads)
+
+
+def arranged(values: NDArray[Item], rows: Positions, threads: int) -> NDArray[Item]:
+    """The values of these rows; every thread picks its own part."""
+    picked = np.empty_like(values)
+    in_parallel([partial(pick, values, rows, *part, picked) for part in chunks(rows.size, threads)], threads)
+    return picked
 
 
 class Task:
@@ -70,7 +92,7 @@ class Task:
     @cached_property
     def double_totals(self) -> NDArray[np.float64]:
         """The sums of a column of floating-point numbers."""
-        return double_sums(self.sweep.line, self.sweep.padded(double_values(self.column)), self.sweep.threads)
+        return double_sums(self.sweep.line, self.sweep.arranged(double_values(self.column)), self.sweep.threads)
 
     def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks]:
         """The exact sums of a column of whole numbers, as the lower and the upper 64 bits."""
@@ -82,7 +104,7 @@ class Task:
         low, high = integer_halves(self.column, measure)
         largest = max(abs(int(low.min(initial=0))), abs(int(low.max(initial=0))))
         if high is None and largest * low.size < 2**63:
-            total = integer_sums(self.sweep.line, self.sweep.padded(low), self.sweep.threads)
+            total = integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads)
             return total, total >> 63
         high = np.zeros_like(low) if high is None else high
-        return wide_sums(self.sweep.line, self.sweep.padded(low), self.sweep.padded(high))
+        return wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from timeloom.engines.measure_task import Sweep, Task
 from timeloom.engines.measure_values import decimals, double_values, masked, order_codes, unfit
 from timeloom.errors import InvalidInputError
-from timeloom.kernels import order
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
 from timeloom.kernels.aggregate_variance import variances
@@ -83,7 +82,7 @@ def _avg(task: Task, measure: Measure) -> pa.Array:
 def _var(task: Task, measure: Measure) -> pa.Array:
     if not any(test(task.kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         raise unfit(task.kind, measure)
-    values = task.sweep.padded(double_values(task.column))
+    values = task.sweep.arranged(double_values(task.column))
     return masked(variances(task.sweep.line, values, task.present), task.present < 2)
 
 
@@ -93,22 +92,22 @@ def _stddev(task: Task, measure: Measure) -> pa.Array:
 
 def _extreme(task: Task, measure: Measure) -> pa.Array:
     codes = order_codes(task.column, measure)
-    return _of_greatest(task, ~codes if measure.function == "min" else codes, task.valid)
+    codes = task.sweep.arranged(~codes if measure.function == "min" else codes)
+    return _taken(task, codes, task.sweep.arranged(task.valid))
 
 
 def _edge(task: Task, measure: Measure) -> pa.Array:
     """The value of the active row that started first or last; rows with one start count in the table's order."""
-    starts, rows = task.sweep.starts, task.sweep.rows
-    rank = np.empty(starts.size, np.int64)
-    rank[order.sort(starts).ids] = np.arange(starts.size)
-    codes = ~rank[:rows] if measure.function == "first" else rank[:rows]
-    return _of_greatest(task, codes, np.ones(rows, np.bool_))
+    places = np.arange(task.sweep.order.size)
+    rows = task.sweep.order < task.sweep.rows
+    return _taken(task, ~places if measure.function == "first" else places, rows)
 
 
-def _of_greatest(task: Task, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
-    sweep = task.sweep
-    rows = greatest(sweep.line, sweep.ends, sweep.padded(codes), sweep.padded(valid))
-    return pc.take(task.column, masked(rows, rows < 0))
+def _taken(task: Task, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
+    """The value, in each period, of the valid row with the greatest code, both given by place."""
+    places = greatest(task.sweep.line, task.sweep.ends, codes, valid)
+    rows = task.sweep.order[places] if task.sweep.order.size else places
+    return pc.take(task.column, masked(rows, places < 0))
 
 
 def _count_distinct(task: Task, measure: Measure) -> pa.Array:
@@ -116,15 +115,15 @@ def _count_distinct(task: Task, measure: Measure) -> pa.Array:
         raise unfit(task.kind, measure)
     encoded = pc.dictionary_encode(task.column)
     codes = np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int32)
-    return pa.array(distinct(task.sweep.line, task.sweep.padded(codes, -1), len(encoded.dictionary)))
+    return pa.array(distinct(task.sweep.line, task.sweep.arranged(codes, -1), len(encoded.dictionary)))
 
 
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
     """The active rows of each period that are wanted, and where each period's begin."""
     found = members(sweep.line)
-    keep = sweep.padded(wanted)[found.rows]
+    keep = sweep.arranged(wanted)[found.rows]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
-    return before[found.offsets], found.rows[keep]
+    return before[found.offsets], sweep.order[found.rows[keep]]
 
 
 def _collect(task: Task, measure: Measure) -> pa.Array:

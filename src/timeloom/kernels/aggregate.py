@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Order, Positions, Ticks, sort
 
+Items = NDArray[np.generic]
+
 
 class Timeline(NamedTuple):
     """The maximal periods during which the same, non-empty set of rows is active, in ascending order.
@@ -77,6 +79,13 @@ def lineage(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks, Positions, Positi
             left[size] = e
             size += 1
     return begins[:size], finishes[:size], entered[:size], left[:size]
+
+
+@compiled
+def pick(values: Items, rows: Positions, begin: int, stop: int, picked: Items) -> None:
+    """Copy the values of some rows, in the places ``begin:stop``."""
+    for at in range(begin, stop):
+        picked[at] = values[rows[at]]
 
 
 def sums(line: Timeline, values: Ticks) -> Ticks:

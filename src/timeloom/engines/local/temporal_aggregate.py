@@ -1,5 +1,6 @@
 """Temporal aggregation on local tables."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,9 +15,6 @@ from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
-from timeloom.kernels import order
-from timeloom.kernels.aggregate import timeline_of
-from timeloom.kernels.dip_aggregate import dip_timeline
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
@@ -54,11 +52,8 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
     if request.fill:
         low, high, _ = grouped.spans()
         starts, ends = np.concatenate([starts, low]), np.concatenate([ends, high])
-    if request.algorithm == "dip":
-        line = dip_timeline(starts, ends)
-    else:
-        line = timeline_of(*in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads))
-    return Sweep(grouped.cut(line), starts, ends, grouped.starts.size, threads)
+    swept = Sweep.of(starts, ends, grouped.starts.size, threads, dip=request.algorithm == "dip")
+    return replace(swept, line=grouped.cut(swept.line))
 
 
 def measured(
