@@ -1,0 +1,270 @@
+"""The stab-forest as arrays: a sorted event list, complete trees without pointers, left-lists and max-lists.
+
+The distinct starts, numbered from 1, are the nodes; the last start is the tail and has no node yet. A node's place in
+its tree follows from its number k alone: its level is the number of trailing zero bits of k, its children are
+k - 2**(level - 1) and k + 2**(level - 1). The forest-points are the binary digits of the number of nodes: a digit of
+weight w owns the next w nodes, the last of which is its dummy node while the others are its tree. So an append moves
+no node; it only turns max-lists into left-lists.
+
+Lists hold positions in the event list, so "starts later" is "has a larger position", and the events of a node's own
+start (the d-part of a list) are a stretch of the event list, read backwards for descending ends. Only events that
+started earlier (the n-part) are copied, by descending end and by ascending start.
+
+Periods are half-open; an open event ends at ``FOREVER``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import Positions, Ticks
+
+FOREVER = 2**63 - 1
+NEVER = -(2**63)
+STRIDE = 64
+EVENTS, NODES, LISTED, BASE = range(4)
+
+NODE = np.dtype(
+    [("last_end", "i8"), ("first", "i4"), ("own_stop", "i4"), ("list_at", "i4"), ("list_stop", "i4")], align=True
+)
+ENTRY = np.dtype([("end", "i8"), ("desc", "i4"), ("asc", "i4")], align=True)
+Records = NDArray[np.void]
+
+
+class Forest(NamedTuple):
+    """All arrays of one stab-forest, with room for more events.
+
+    ``counts`` holds the number of events, of nodes and of left-list entries, and where max-lists begin in ``lists``.
+    Node k has the start ``dkey[k]`` and owns the events from ``nodes[k].first`` on; of these, those before its
+    ``own_stop`` are the d-part of its list, whose n-part is ``list_at:list_stop`` of ``lists``. The list is the
+    max-list of a forest-point if the node is its dummy, and a left-list otherwise; nothing in it ends after
+    ``last_end``. The tail begins at ``first`` of the node behind the last. ``guide`` repeats every 64th start, for
+    short searches. An open event at position p that is in the n-part of a max-list stands there at ``slot[p]``.
+
+    The entry k of a list holds two things side by side: the end and the position of its k-th event by descending end,
+    and the position of its k-th event by ascending start.
+    """
+
+    counts: Ticks
+    starts: Ticks
+    ends: Ticks
+    dkey: Ticks
+    guide: Ticks
+    nodes: Records
+    lists: Records
+    slot: Positions
+
+
+def allocate(capacity: int) -> Forest:
+    """Make room for this many events; memory that is never written costs nothing."""
+    forest = Forest(
+        counts=np.array([0, 0, 0, capacity]),
+        starts=np.empty(capacity, np.int64),
+        ends=np.empty(capacity, np.int64),
+        dkey=np.empty(capacity + 1, np.int64),
+        guide=np.empty(capacity // STRIDE + 1, np.int64),
+        nodes=np.empty(capacity + 2, NODE),
+        lists=np.empty(3 * capacity, ENTRY),
+        slot=np.empty(capacity, np.int32),
+    )
+    forest.dkey[0] = forest.guide[0] = NEVER
+    forest.nodes[:2] = 0
+    return forest
+
+
+def in_use(forest: Forest) -> dict[str, NDArray[np.generic]]:
+    """The used part of each array (``slot`` excepted: it follows from the lists), max-lists right behind left-lists."""
+    events, nodes, listed, base = (int(count) for count in forest.counts)
+    pooled = int(forest.nodes[nodes]["list_stop"]) - base if nodes else 0
+    compact = forest.nodes[: nodes + 2].copy()
+    compact["list_at"][dummies(nodes)] += listed - base
+    compact["list_stop"][dummies(nodes)] += listed - base
+    return {
+        "counts": np.array([events, nodes, listed, listed]),
+        "starts": forest.starts[:events],
+        "ends": forest.ends[:events],
+        "dkey": forest.dkey[: nodes + 1],
+        "guide": forest.guide[: nodes // STRIDE + 1],
+        "nodes": compact,
+        "lists": np.concatenate([forest.lists[:listed], forest.lists[base : base + pooled]]),
+    }
+
+
+def dummies(nodes: int) -> list[int]:
+    """The dummy nodes of the forest-points that this many nodes form: the number, cut off after each of its digits."""
+    cuts = [nodes >> level << level for level in range(nodes.bit_length()) if nodes >> level & 1]
+    return cuts[::-1]
+
+
+def resized(forest: Forest, capacity: int) -> Forest:
+    """Copy a forest into arrays with room for this many events."""
+    copy = allocate(capacity)
+    parts = in_use(forest)
+    for name, part in parts.items():
+        if name not in ("counts", "lists"):
+            getattr(copy, name)[: part.size] = part
+    events, nodes, listed, _ = parts["counts"]
+    copy.counts[:3] = events, nodes, listed
+    copy.lists[:listed] = parts["lists"][:listed]
+    copy.lists[capacity : capacity + parts["lists"].size - listed] = parts["lists"][listed:]
+    copy.nodes["list_at"][dummies(int(nodes))] += capacity - listed
+    copy.nodes["list_stop"][dummies(int(nodes))] += capacity - listed
+    mark_open(copy)
+    return copy
+
+
+@compiled
+def navigation_key(forest: Forest, node: int) -> int:
+    """The first instant in a node's scope: just after the start before it; the first node has only its own start."""
+    return int(forest.dkey[node - 1] + 1 if node > 1 else forest.dkey[node])
+
+
+@compiled
+def append_events(forest: Forest, starts: Ticks, ends: Ticks) -> None:
+    """Append events in the order of (start, end), none before the tail; there must be room for them."""
+    at = forest.counts[EVENTS]
+    for row in range(starts.size):
+        if at > 0 and starts[row] != forest.starts[at - 1]:
+            index_tail(forest, at)
+        forest.starts[at] = starts[row]
+        forest.ends[at] = ends[row]
+        at += 1
+    forest.counts[EVENTS] = at
+
+
+@compiled
+def index_tail(forest: Forest, events: int) -> None:
+    """Turn the tail into a forest-point, then merge the last two points while their heights agree."""
+    node = forest.counts[NODES] + 1
+    record = forest.nodes[node]
+    forest.dkey[node] = forest.starts[record["first"]]
+    if node % STRIDE == 0:
+        forest.guide[node // STRIDE] = forest.dkey[node]
+    forest.nodes[node + 1]["first"] = events
+    record["own_stop"] = events
+    record["last_end"] = FOREVER
+    record["list_at"] = forest.nodes[node - 1]["list_stop"] if node > 1 else forest.counts[BASE]
+    record["list_stop"] = record["list_at"]
+    weight = 1
+    while node & weight == 0:
+        merge_points(forest, node - weight, node)
+        weight *= 2
+    forest.counts[NODES] = node
+
+
+@compiled
+def merge_points(forest: Forest, root: int, last: int) -> None:
+    """Merge the last two forest-points: the first dummy becomes the root of the tree, the second stays the dummy.
+
+    Events that end before the scope of the last node stay behind in the root's left-list; the others, and all of
+    the second max-list, form the n-part of the new max-list.
+    """
+    bound = navigation_key(forest, last)
+    record = forest.nodes[root]
+    begin, middle, stop = record["list_at"], record["list_stop"], forest.nodes[last]["list_stop"]
+    first, own_stop = record["first"], record["own_stop"]
+    own, kept = own_stop, begin
+    while own > first and forest.ends[own - 1] > bound:
+        own -= 1
+    while kept < middle and forest.lists[kept]["end"] > bound:
+        kept += 1
+    record["own_stop"] = own
+    record["last_end"] = forest.ends[own - 1] if own > first else NEVER
+    retire(forest, root, begin, kept, middle, bound)
+    grown = kept + (own_stop - own) + (stop - middle)
+    if grown > kept:
+        join_ascending(forest, kept, own, own_stop, middle, stop)
+        join_descending(forest, begin, kept, own, own_stop, middle, stop)
+    forest.nodes[last]["list_at"] = begin
+    forest.nodes[last]["list_stop"] = grown
+    mark_open_between(forest, begin, grown)
+
+
+@compiled
+def retire(forest: Forest, root: int, begin: int, kept: int, middle: int, bound: int) -> None:
+    """Move the ended part of a max-list to the left-list of the root; both orders of the rest close up."""
+    record, at = forest.nodes[root], forest.counts[LISTED]
+    record["list_at"] = at
+    record["list_stop"] = at + middle - kept
+    forest.counts[LISTED] = at + middle - kept
+    if kept == middle:
+        return
+    record["last_end"] = max(record["last_end"], forest.lists[kept]["end"])
+    for entry in range(kept, middle):
+        forest.lists[at + entry - kept]["end"] = forest.lists[entry]["end"]
+        forest.lists[at + entry - kept]["desc"] = forest.lists[entry]["desc"]
+    write = begin
+    for entry in range(begin, middle):
+        position = forest.lists[entry]["asc"]
+        if forest.ends[position] > bound:
+            forest.lists[write]["asc"] = position
+            write += 1
+        else:
+            forest.lists[at]["asc"] = position
+            at += 1
+
+
+@compiled
+def join_ascending(forest: Forest, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
+    """Put the root's own events and then the second list behind the kept entries: each starts later."""
+    count, target = stop - middle, kept + own_stop - own
+    if target > middle:
+        for entry in range(count - 1, -1, -1):
+            forest.lists[target + entry]["asc"] = forest.lists[middle + entry]["asc"]
+    else:
+        for entry in range(count):
+            forest.lists[target + entry]["asc"] = forest.lists[middle + entry]["asc"]
+    for position in range(own, own_stop):
+        forest.lists[kept + position - own]["asc"] = position
+
+
+@compiled
+def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
+    """Merge three lists by descending end: kept entries, the root's own events backwards, the second list.
+
+    The merged list is built in the free room behind both lists and then moved to its place.
+    """
+    lists, ends = forest.lists, forest.ends
+    free = max(stop, kept + (own_stop - own) + (stop - middle))
+    old, tail, new, at = begin, own_stop - 1, middle, free
+    while old < kept or tail >= own or new < stop:
+        if old < kept and (tail < own or lists[old]["end"] >= ends[tail]):
+            take_old = new == stop or lists[old]["end"] >= lists[new]["end"]
+            take_own = False
+        else:
+            take_old = False
+            take_own = tail >= own and (new == stop or ends[tail] >= lists[new]["end"])
+        if take_own:
+            lists[at]["end"], lists[at]["desc"] = ends[tail], tail
+            tail -= 1
+        else:
+            source = old if take_old else new
+            lists[at]["end"], lists[at]["desc"] = lists[source]["end"], lists[source]["desc"]
+            if take_old:
+                old += 1
+            else:
+                new += 1
+        at += 1
+    for entry in range(at - free):
+        lists[begin + entry]["end"] = lists[free + entry]["end"]
+        lists[begin + entry]["desc"] = lists[free + entry]["desc"]
+
+
+@compiled
+def mark_open_between(forest: Forest, begin: int, stop: int) -> None:
+    """Note where the open events of one max-list stand: they come first, as nothing ends later."""
+    entry = begin
+    while entry < stop and forest.lists[entry]["end"] == FOREVER:
+        forest.slot[forest.lists[entry]["desc"]] = entry
+        entry += 1
+
+
+@compiled
+def mark_open(forest: Forest) -> None:
+    """Note where the open events of all max-lists stand."""
+    node = forest.counts[NODES]
+    while node:
+        mark_open_between(forest, forest.nodes[node]["list_at"], forest.nodes[node]["list_stop"])
+        node &= node - 1
