@@ -59,10 +59,13 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
 
 def judge(ticks: PeriodTicks) -> NDArray[np.int8]:
     """Give each row its verdict: VALID, or the first reason that speaks against it."""
+    verdict = np.zeros(ticks.starts.size, np.int8)
+    empty = ticks.ends <= ticks.starts
+    if not empty.any() and not ticks.null_starts.any():
+        return verdict
+    verdict[empty] = EMPTY
     raw_starts = ticks.starts - np.int64(ticks.period.start_shift)
     raw_ends = np.where(ticks.ends == np.iinfo(np.int64).max, ticks.ends, ticks.ends - ticks.period.end_shift)
-    verdict = np.zeros(ticks.starts.size, np.int8)
-    verdict[ticks.ends <= ticks.starts] = EMPTY
     verdict[raw_ends < raw_starts] = REVERSED
     verdict[ticks.null_starts] = NULL_START
     return verdict

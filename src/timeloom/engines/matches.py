@@ -23,11 +23,14 @@ class Source(Protocol):
     def candidates(self) -> int:
         """How many candidates there are, pairs included."""
 
-    def write(self, left: Array, right: Array, threads: int) -> tuple[Array, Array]:
-        """Write every pair, as a value of the left row and a value of the right row."""
+    def count(self, first: int, last: int) -> int:
+        """Count the pairs among the candidates first..last."""
 
-    def write_range(self, left: Array, right: Array, first: int, last: int) -> tuple[Array, Array]:
-        """Write the pairs among the candidates first..last."""
+    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Bring the values of left and right rows into the order in which `fill` needs them."""
+
+    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
+        """Write left and right values of the pairs among the candidates first..last; count them."""
 
 
 @dataclass(frozen=True)
@@ -55,46 +58,27 @@ class Runs:
         """The total length of the runs."""
         return int(self.bounds[-1])
 
-    def write(self, left: Array, right: Array, threads: int) -> tuple[Array, Array]:
-        """Write every pair; each thread fills its own part of the output."""
-        owners, driven = self._in_order(left, right)
-        parts = chunks(self.candidates, threads)
-        sizes = in_parallel([partial(self._count, *part) for part in parts], threads)
-        edges = [0, *np.cumsum(sizes).tolist()]
-        out = np.empty(edges[-1], owners.dtype), np.empty(edges[-1], driven.dtype)
-        in_parallel(
-            [
-                partial(self._fill, owners, driven, part, out[0][at:stop], out[1][at:stop])
-                for part, (at, stop) in zip(parts, pairwise(edges), strict=True)
-            ],
-            threads,
-        )
-        return (out[1], out[0]) if self.flip else out
-
-    def write_range(self, left: Array, right: Array, first: int, last: int) -> tuple[Array, Array]:
-        """Write the pairs among the candidates first..last."""
-        owners, driven = self._in_order(left, right)
-        out = np.empty(last - first, owners.dtype), np.empty(last - first, driven.dtype)
-        size = self._fill(owners, driven, (first, last), *out)
-        found = out[0][:size], out[1][:size]
-        return (found[1], found[0]) if self.flip else found
-
-    def _in_order(self, left: Array, right: Array) -> tuple[Array, Array]:
-        driving, driven = (right, left) if self.flip else (left, right)
-        return driving[self.owners], driven[self.order]
-
-    def _count(self, first: int, last: int) -> int:
+    def count(self, first: int, last: int) -> int:
+        """Count the pairs among the candidates first..last."""
         if self.filter is None:
             return last - first
         test = self.filter
         return runs.count_filtered(self.begins, self.bounds, test.other, test.low, test.high, first, last)
 
-    def _fill(self, owners: Array, driven: Array, part: tuple[int, int], out_owner: Array, out_driven: Array) -> int:
+    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Values of the driving rows as they drive, and of the driven rows as they are sorted."""
+        driving, driven = (right, left) if self.flip else (left, right)
+        return driving[self.owners], driven[self.order]
+
+    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
+        """Expand the runs of the candidates first..last, filtered if need be."""
+        owners, driven = arranged
+        out_owner, out_driven = (out[1], out[0]) if self.flip else out
         if self.filter is None:
-            runs.expand(owners, self.begins, self.bounds, driven, *part, out_owner, out_driven)
-            return part[1] - part[0]
+            runs.expand(owners, self.begins, self.bounds, driven, first, last, out_owner, out_driven)
+            return last - first
         test = self.filter.other, self.filter.low, self.filter.high
-        return runs.expand_filtered(owners, self.begins, self.bounds, driven, *test, *part, out_owner, out_driven)
+        return runs.expand_filtered(owners, self.begins, self.bounds, driven, *test, first, last, out_owner, out_driven)
 
 
 @dataclass(frozen=True)
@@ -109,14 +93,19 @@ class Pairs:
         """The number of pairs."""
         return int(self.left.size)
 
-    def write(self, left: Array, right: Array, threads: int) -> tuple[Array, Array]:
-        """Look every pair's values up."""
-        found = in_parallel([lambda: left[self.left], lambda: right[self.right]], threads)
-        return found[0], found[1]
+    def count(self, first: int, last: int) -> int:
+        """Every candidate is a pair."""
+        return last - first
 
-    def write_range(self, left: Array, right: Array, first: int, last: int) -> tuple[Array, Array]:
+    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Nothing needs arranging."""
+        return left, right
+
+    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
         """Look the values of some pairs up."""
-        return left[self.left[first:last]], right[self.right[first:last]]
+        np.take(arranged[0], self.left[first:last], out=out[0][: last - first])
+        np.take(arranged[1], self.right[first:last], out=out[1][: last - first])
+        return last - first
 
 
 @dataclass(frozen=True)
@@ -134,13 +123,22 @@ class Matches:
         return sum(source.candidates for source in self.sources)
 
     def values(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """For every pair, a value of the left row and a value of the right row."""
-        found = [source.write(left, right, self.threads) for source in self.sources]
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            return left[:0], right[:0]
-        return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+        """For every pair, a value of the left row and a value of the right row.
+
+        The pairs of every range of candidates are counted first, so that each thread writes to its own place.
+        """
+        parts = [(source, part) for source in self.sources for part in chunks(source.candidates, self.threads)]
+        sizes = in_parallel([partial(source.count, *part) for source, part in parts], self.threads)
+        arranged = in_parallel([partial(source.arranged, left, right) for source in self.sources], self.threads)
+        of = {id(source): values for source, values in zip(self.sources, arranged, strict=True)}
+        edges = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+        out = np.empty(edges[-1], left.dtype), np.empty(edges[-1], right.dtype)
+        tasks = [
+            partial(source.fill, of[id(source)], *part, (out[0][at:stop], out[1][at:stop]))
+            for (source, part), (at, stop) in zip(parts, pairwise(edges), strict=True)
+        ]
+        in_parallel(tasks, self.threads)
+        return out
 
     def positions(self) -> tuple[Positions, Positions]:
         """Every pair as row positions."""
@@ -150,10 +148,13 @@ class Matches:
         """Row positions in batches of at most so many pairs."""
         left, right = _rows(self.left_rows), _rows(self.right_rows)
         for source in self.sources:
+            arranged = source.arranged(left, right)
             for first in range(0, source.candidates, rows):
-                found = source.write_range(left, right, first, min(first + rows, source.candidates))
-                if found[0].size:
-                    yield cast("tuple[Positions, Positions]", found)
+                last = min(first + rows, source.candidates)
+                lefts, rights = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
+                size = source.fill(arranged, first, last, (lefts, rights))
+                if size:
+                    yield lefts[:size], rights[:size]
 
     def matched(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which left rows and which right rows are in any pair."""

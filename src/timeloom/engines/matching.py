@@ -4,7 +4,7 @@ This is the numeric heart of every join, on a local table as in a Spark task.
 """
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from timeloom.model.ticks import MAX_TICK, MIN_TICK, Span
 
 Ticks = NDArray[np.int64]
 
+_NEAR = 2**61
+
 
 class Side:
     """The periods of one table, with their sorted orders, each made once and only when needed."""
@@ -32,6 +34,11 @@ class Side:
 
     def __len__(self) -> int:
         return self.starts.size
+
+    @cached_property
+    def near(self) -> bool:
+        """Tell whether all ticks are so far from the ends of the axis that shifting them by as much is safe."""
+        return not len(self) or bool(self.starts.min() > -_NEAR and self.ends.max() < _NEAR)
 
     def points(self, by_end: bool) -> Ticks:
         """Starts or ends, in row order."""
@@ -118,9 +125,12 @@ def ranges(
 ) -> tuple[Ticks, Ticks]:
     """The inclusive range of one endpoint of the driven side, for some rows of the driving side."""
     (start_lo, start_hi), (end_lo, end_hi) = bounds
-    limits = [_low(start_lo), _high(start_hi), _low(end_lo), _high(end_hi)]
-    starts, ends = driving.starts[rows], driving.ends[rows]
-    low, high = rectangles.point_ranges(starts, ends, *limits)
+    limits = _low(start_lo), _high(start_hi), _low(end_lo), _high(end_hi)
+    near = driving.near and all(abs(limit) < _NEAR or limit in (MIN_TICK, MAX_TICK) for limit in limits)
+    low, high = np.empty(rows.size, np.int64), np.empty(rows.size, np.int64)
+    find = partial(rectangles.picked_ranges, driving.starts, driving.ends, rows, limits, near)
+    parts = chunks(rows.size, problem.threads)
+    in_parallel([partial(find, *part, low, high) for part in parts], problem.threads)
     if problem.fold is None or driving.keys is None:
         return low, high
     return problem.fold.ranges(low, high, driving.keys[rows])

@@ -6,6 +6,7 @@ saturation never lets a row slip in.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Ticks
@@ -45,13 +46,46 @@ def point_ranges(
     low = np.empty(starts.size, np.int64)
     high = np.empty(starts.size, np.int64)
     for row in range(starts.size):
-        start, end = starts[row], ends[row]
-        none = overflows(start, start_lo) > 0 or overflows(end, end_lo) > 0
-        none = none or overflows(start, start_hi) < 0 or overflows(end, end_hi) < 0
-        at_least = max(shifted(start, start_lo), shifted(end, end_lo))
-        at_most = min(shifted(start, start_hi), shifted(end, end_hi))
-        if none or at_least > at_most:
-            low[row], high[row] = MAX, MIN
-        else:
-            low[row], high[row] = at_least, at_most
+        low[row], high[row] = saturated_range(starts[row], ends[row], start_lo, start_hi, end_lo, end_hi)
     return low, high
+
+
+@compiled
+def picked_ranges(
+    starts: Ticks,
+    ends: Ticks,
+    rows: NDArray[np.integer],
+    limits: tuple[int, int, int, int],
+    near: bool,
+    first: int,
+    last: int,
+    low: Ticks,
+    high: Ticks,
+) -> None:
+    """Ranges as in `point_ranges` for the picked rows first..last; ``near`` says that no sum can leave the axis."""
+    start_lo, start_hi, end_lo, end_hi = limits
+    for place in range(first, last):
+        row = rows[place]
+        start, end = starts[row], ends[row]
+        if near:
+            at_least = MIN if start_lo == MIN else start + start_lo
+            if end_lo != MIN:
+                at_least = max(at_least, end + end_lo)
+            at_most = MAX if start_hi == MAX else start + start_hi
+            if end_hi != MAX:
+                at_most = min(at_most, end + end_hi)
+            low[place], high[place] = at_least, at_most
+        else:
+            low[place], high[place] = saturated_range(start, end, start_lo, start_hi, end_lo, end_hi)
+
+
+@compiled
+def saturated_range(start: int, end: int, start_lo: int, start_hi: int, end_lo: int, end_hi: int) -> tuple[int, int]:
+    """The range for one row; (MAX, MIN) if no int64 is in it."""
+    none = overflows(start, start_lo) > 0 or overflows(end, end_lo) > 0
+    none = none or overflows(start, start_hi) < 0 or overflows(end, end_hi) < 0
+    at_least = max(shifted(start, start_lo), shifted(end, end_lo))
+    at_most = min(shifted(start, start_hi), shifted(end, end_hi))
+    if none or at_least > at_most:
+        return MAX, MIN
+    return at_least, at_most
