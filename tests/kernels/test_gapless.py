@@ -8,47 +8,49 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.kernels.gapless import GaplessMap, append, empty_map, find, remove, remove_element, with_room
+from timeloom.kernels.gapless import (
+    AFTER,
+    BEFORE,
+    KEY,
+    MARK,
+    START,
+    GaplessMaps,
+    append,
+    empty_maps,
+    find,
+    remove_element,
+    with_room,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "sweeping.json"
 
 
-def chained(storage: list[int], chains: list[list[int]]) -> GaplessMap:
+def chained(storage: list[int], chains: list[list[int]]) -> GaplessMaps:
     """A map laid out by hand; chain b hangs from bucket b."""
-    size = len(storage)
-    column = lambda values: np.array(values, np.int32)  # noqa: E731
-    after, before, heads = [-1] * size, [0] * size, [-1] * size
+    maps = empty_maps(1, len(storage))
+    maps.tails[0] = len(storage)
+    maps.cells[0, KEY] = storage
+    maps.cells[0, AFTER] = -1
     for bucket, chain in enumerate(chains):
         holder = -1 - bucket
         for key in chain:
             element = storage.index(key)
             if holder < 0:
-                heads[bucket] = element
+                maps.heads[0, bucket] = element
             else:
-                after[holder] = element
-            before[element] = holder
+                maps.cells[0, AFTER, holder] = element
+            maps.cells[0, BEFORE, element] = holder
             holder = element
-    numbers = np.zeros(size, np.int64)
-    return GaplessMap(
-        np.array(storage),
-        numbers,
-        numbers.copy(),
-        numbers.copy(),
-        np.zeros(size, np.int8),
-        column(after),
-        column(before),
-        column(heads),
-        np.array([size]),
-    )
+    return maps
 
 
-def chains_of(active: GaplessMap) -> list[list[int]]:
+def chains_of(maps: GaplessMaps, which: int = 0) -> list[list[int]]:
     chains = []
-    for head in active.heads:
+    for head in maps.heads[which]:
         chain, element = [], head
         while element >= 0:
-            chain.append(int(active.keys[element]))
-            element = active.after[element]
+            chain.append(int(maps.cells[which, KEY, element]))
+            element = maps.cells[which, AFTER, element]
         if chain:
             chains.append(chain)
     return chains
@@ -56,40 +58,38 @@ def chains_of(active: GaplessMap) -> list[list[int]]:
 
 def test_example_of_the_paper():
     (case,) = [case for case in json.loads(GOLDEN.read_text()) if case["operator"] == "gapless_remove"]
-    active = chained(case["input"]["storage"], case["input"]["chains"])
-    remove_element(active, case["input"]["storage"].index(case["input"]["remove"]))
-    expected = case["expected"]
-    tail = int(active.tail[0])
-    assert active.keys[:tail].tolist() == expected["storage"]
-    assert active.keys[tail - 1] == expected["tail_key"]
-    assert active.keys[case["input"]["storage"].index(case["input"]["remove"])] == expected["moved_key"]
-    assert chains_of(active) == expected["chains"]
+    storage = case["input"]["storage"]
+    maps = chained(storage, case["input"]["chains"])
+    place = storage.index(case["input"]["remove"])
+    remove_element(*maps, 0, place)
+    expected, tail = case["expected"], int(maps.tails[0])
+    assert maps.cells[0, KEY, :tail].tolist() == expected["storage"]
+    assert maps.cells[0, KEY, tail - 1] == expected["tail_key"]
+    assert maps.cells[0, KEY, place] == expected["moved_key"]
+    assert chains_of(maps) == expected["chains"]
 
 
 @pytest.mark.parametrize("stride", [1, 2, 64])
 @settings(max_examples=60, deadline=None)
-@given(history=st.lists(st.tuples(st.booleans(), st.integers(0, 12)), max_size=60))
-def test_behaves_as_a_dict(stride: int, history: list[tuple[bool, int]]):
+@given(history=st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.integers(0, 12)), max_size=60))
+def test_behaves_as_dicts(stride: int, history: list[tuple[int, bool, int]]):
     """Strides of 64 make all keys of a small map collide."""
-    active, model = empty_map(2), {}
-    for adds, number in history:
-        key = number * stride
+    maps = empty_maps(2, 2)
+    models: list[dict[int, tuple[int, ...]]] = [{}, {}]
+    for which, adds, number in history:
+        key, model = number * stride, models[which]
         if adds and key not in model:
             model[key] = (number, number + 1, -number, number % 3)
-            active = with_room(active, 1)
-            append(active, key, number, number + 1, -number)
-            active.marks[find(active, key)] = number % 3
-        elif not adds:
-            assert remove(active, key) == (model.pop(key, None) is not None)
-        assert (find(active, key) >= 0) == (key in model)
-        tail = int(active.tail[0])
-        stored = zip(
-            active.starts[:tail].tolist(),
-            active.ends[:tail].tolist(),
-            active.names[:tail].tolist(),
-            active.marks[:tail].tolist(),
-            strict=True,
-        )
-        assert dict(zip(active.keys[:tail].tolist(), stored, strict=True)) == model
+            maps = with_room(maps, 1)
+            append(*maps, which, key, number, number + 1, -number)
+            maps.cells[which, MARK, find(maps.cells, maps.heads, which, key)] = number % 3
+        elif not adds and model.pop(key, None) is not None:
+            remove_element(*maps, which, find(maps.cells, maps.heads, which, key))
+        assert (find(maps.cells, maps.heads, which, key) >= 0) == (key in model)
+        tail = int(maps.tails[which])
+        keys = maps.cells[which, KEY, :tail].tolist()
+        stored = zip(*(maps.cells[which, row, :tail].tolist() for row in range(START, MARK + 1)), strict=True)
+        assert dict(zip(keys, stored, strict=True)) == model
         assert tail == len(model)
-        assert sorted(key for chain in chains_of(active) for key in chain) == sorted(model)
+        assert sorted(key for chain in chains_of(maps, which) for key in chain) == sorted(model)
+    np.testing.assert_array_equal(maps.tails, [len(model) for model in models])

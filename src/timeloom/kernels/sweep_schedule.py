@@ -7,7 +7,8 @@ as seen from that side. They answer one instant per row.
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import GaplessMap, append, find, remove_element
+from timeloom.kernels import gapless
+from timeloom.kernels.gapless import Cells, append, find, remove_element
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.rectangles import shifted
@@ -23,13 +24,16 @@ def admit(
     ids: NDArray[np.int64],
     times: Ticks,
     starting: NDArray[np.bool_],
-    opened: GaplessMap,
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    side: int,
     next_handle: int,
     handles: NDArray[np.int64],
     starts: Ticks,
     verdicts: NDArray[np.int8],
 ) -> int:
-    """Match ends with the open rows they end; events come by time, at equal times ends first.
+    """Match ends with the open rows of this side; events come by time, at equal times ends first.
 
     For each accepted event the handle and the start of its row are written. An end and a start of one row at
     one instant make an empty period, unless that row was open before. Answers the next free handle.
@@ -38,14 +42,15 @@ def admit(
     for at in range(ids.size):
         if times[at] != times[tick]:
             tick, strays = at, 0
-        element = find(opened, ids[at])
+        element = find(cells, heads, side, ids[at])
         if not starting[at]:
             if element < 0:
                 verdicts[at] = NEVER_STARTED
                 strays += 1
                 continue
-            handles[at], starts[at] = opened.names[element], opened.starts[element]
-            remove_element(opened, element)
+            handles[at] = cells[side, gapless.NAME, element]
+            starts[at] = cells[side, gapless.START, element]
+            remove_element(cells, heads, tails, side, element)
             continue
         if element >= 0:
             verdicts[at] = ALREADY_OPEN
@@ -56,7 +61,7 @@ def admit(
                     verdicts[before] = verdicts[at] = EMPTY
         if verdicts[at] == ACCEPTED:
             handles[at], starts[at] = next_handle, times[at]
-            append(opened, ids[at], times[at], MAX_TICK, next_handle)
+            append(cells, heads, tails, side, ids[at], times[at], MAX_TICK, next_handle)
             next_handle += 1
     return next_handle
 

@@ -1,6 +1,6 @@
 """The streaming sweep: an agenda of what happens at which instant, run against the live rows of both sides.
 
-Live rows lie in one gapless map per side. At each instant ends come first, then starts, then rows *fire* that
+Live rows lie in a gapless map per side. At each instant ends come first, then starts, then rows *fire* that
 are ready now: they scan the other side's live rows for partners that are ready, too. Rows that can match no
 more leave last.
 """
@@ -10,296 +10,401 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import GaplessMap, append, find, remove_element
+from timeloom.kernels import gapless
+from timeloom.kernels.gapless import Cells, append, find, remove_element
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Ticks
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_pairs import NEVER, holds, possible_until, ready, window
 from timeloom.model.ticks import MAX_TICK
 
-END, START, FIRE, CHECK, EXPIRE = range(5)
-"""What an entry of the agenda asks for, in the order in which it is done at one instant."""
+LEFT_SIDE, RIGHT_SIDE = 0, 1
 
-TIME, WHAT, SIDE, DECISION, HANDLE, FROM, TO, NAME = range(8)
-"""The columns of an agenda."""
+TIME, WHAT, SIDE, FIRES, HANDLE, FROM, TO, NAME = range(8)
+"""The columns of an agenda. ``FIRES`` has a bit for each decision for which the row is ready now."""
+
+END, START, FIRE, CHECK, EXPIRE = 1, 2, 4, 8, 16
+"""What an entry asks for, as bits, in the order in which it is done at one instant."""
 
 INNER, LEFT, SEMI, ANTI = range(4)
 UNMATCHED, MATCHED, WAITING = range(3)
 """Marks of left rows."""
 
-PAIRS, ROWS, ENTRY, WAITERS = range(4)
-"""Where a run stands: pairs and single rows written, the next entry, and the number of waiting rows."""
+PAIRS, ROWS, ENTRY, FIRING, WAITERS = range(5)
+"""Where a run stands: what is written; the first entry of its instant; the next entry of it that may fire, or -1
+while the instant has not begun; the number of waiting rows."""
+
+WAITER, WITNESS, UNTIL = range(3)
+"""Unmatched left rows that nothing new can match: each waits for a witness, which may match up to an instant."""
 
 
 class Rules(NamedTuple):
-    """The decisions of a relation: per side the bounds of each box and the constants of both sides' readiness.
+    """The decisions of a relation.
 
-    ``bounds[side]`` are those of the box seen from that side. ``ready[k]`` holds the constants of decision k:
-    after start and after end of the left side, then of the right. ``both[k]`` tells whether either side may
-    decide.
+    ``bounds[side, k]`` are those of box k as seen from that side. ``ready[k]`` holds the constants of
+    readiness: after start and after end of the left side, then of the right. ``both[k]`` tells whether either
+    side may decide.
     """
 
-    left_bounds: NDArray[np.int64]
-    right_bounds: NDArray[np.int64]
+    bounds: NDArray[np.int64]
     ready: NDArray[np.int64]
     both: NDArray[np.bool_]
     how: int
 
 
-class Output(NamedTuple):
-    """Certain pairs (names of both rows and the instant), and single left rows with their instant."""
+@compiled
+def run(
+    agenda: Cells,
+    until: int,
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    rules: Rules,
+    waiters: Cells,
+    state: Cells,
+    pairs: Cells,
+    rows: Cells,
+) -> bool:
+    """Work off the agenda from where the state says; tell whether it is done, or else the output has no room.
 
-    lefts: NDArray[np.int64]
-    rights: NDArray[np.int64]
-    instants: Ticks
-    rows: NDArray[np.int64]
-    row_instants: Ticks
-
-
-class Waiters(NamedTuple):
-    """Unmatched left rows that no future row can match: each waits for a witness, up to a last instant."""
-
-    handles: NDArray[np.int64]
-    witnesses: NDArray[np.int64]
-    untils: Ticks
+    ``pairs`` takes names of both rows and the instant; ``rows`` the names of single left rows and the
+    instant.
+    """
+    bounds, constants, both, how = rules
+    waits = how == LEFT or how == ANTI
+    entries = agenda.shape[0]
+    while True:
+        first = state[ENTRY]
+        time = agenda[first, TIME] if first < entries else until
+        if state[FIRING] < 0:
+            if rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+                return False
+            due = next_review(waiters, state[WAITERS])
+            if due < time or (first == entries and due == time < MAX_TICK):
+                review(due, cells, heads, tails, bounds[LEFT_SIDE], waiters, state, rows)
+                continue
+            if first == entries:
+                return True
+            state[FIRING] = first
+        last = first + 1
+        while last < entries and agenda[last, TIME] == time:
+            last += 1
+        if state[FIRING] == first:
+            move(agenda, first, last, cells, heads, tails)
+        while state[FIRING] < last:
+            at = state[FIRING]
+            if agenda[at, FIRES]:
+                wanted = constants.shape[0] * max(tails[LEFT_SIDE], tails[RIGHT_SIDE])
+                if pairs.shape[1] - state[PAIRS] <= wanted or rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+                    return False
+                fire(agenda, at, cells, heads, tails, bounds, constants, both, how, state, pairs, rows)
+            state[FIRING] += 1
+        if rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+            return False
+        leave(agenda, first, last, cells, heads, tails, bounds[LEFT_SIDE], how, waiters, state, rows)
+        if waits and time < MAX_TICK:
+            review(time, cells, heads, tails, bounds[LEFT_SIDE], waiters, state, rows)
+        state[ENTRY], state[FIRING] = last, -1
 
 
 @compiled
-def decided_before(r_start: int, r_end: int, s_start: int, s_end: int, time: int, decision: int, rules: Rules) -> bool:
+def move(agenda: Cells, first: int, last: int, cells: Cells, heads: Cells, tails: Cells) -> None:
+    """Let the rows of one instant end, then start."""
+    for at in range(first, last):
+        if agenda[at, WHAT] & END:
+            side = agenda[at, SIDE]
+            element = find(cells, heads, side, agenda[at, HANDLE])
+            if element >= 0:
+                cells[side, gapless.END, element] = agenda[at, TO]
+    for at in range(first, last):
+        if agenda[at, WHAT] & START:
+            append(
+                cells,
+                heads,
+                tails,
+                agenda[at, SIDE],
+                agenda[at, HANDLE],
+                agenda[at, FROM],
+                agenda[at, TO],
+                agenda[at, NAME],
+            )
+
+
+@compiled
+def fire(
+    agenda: Cells,
+    at: int,
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    bounds: Cells,
+    constants: Cells,
+    both: NDArray[np.bool_],
+    how: int,
+    state: Cells,
+    pairs: Cells,
+    rows: Cells,
+) -> None:
+    """Find the partners of a row that is ready now, for each of the decisions for which it is."""
+    side, fires, time = agenda[at, SIDE], agenda[at, FIRES], agenda[at, TIME]
+    for decision in range(constants.shape[0]):
+        if not (fires >> decision) & 1:
+            continue
+        element = find(cells, heads, side, agenda[at, HANDLE])
+        if element < 0:
+            return
+        only = constants.shape[0] == 1
+        latest = time - 1 if side == RIGHT_SIDE and both[decision] else time
+        start_low, start_high, end_low, end_high = partners(
+            cells, side, element, latest, bounds[side, decision], constants[decision]
+        )
+        if how == INNER and only:
+            state[PAIRS] = scan(
+                cells, tails, side, element, time, start_low, start_high, end_low, end_high, state[PAIRS], pairs
+            )
+            continue
+        scan_with_care(
+            cells,
+            heads,
+            tails,
+            side,
+            element,
+            time,
+            (start_low, start_high, end_low, end_high),
+            decision,
+            bounds[LEFT_SIDE],
+            constants,
+            how,
+            state,
+            pairs,
+            rows,
+        )
+
+
+@compiled
+def partners(
+    cells: Cells, side: int, element: int, latest: int, bounds: Cells, constants: Cells
+) -> tuple[int, int, int, int]:
+    """The ranges of start and of end of the rows that match this one and are ready by ``latest``."""
+    start, end = cells[side, gapless.START, element], cells[side, gapless.END, element]
+    start_low, start_high = window(start, end, bounds, 0, 2)
+    end_low, end_high = window(start, end, bounds, 4, 6)
+    after_start, after_end = constants[2 - 2 * side], constants[3 - 2 * side]
+    if after_start != NEVER and latest < MAX_TICK:
+        start_high = min(start_high, shifted(latest, -after_start))
+    if after_end != NEVER and latest < MAX_TICK:
+        end_high = min(end_high, shifted(latest, -after_end))
+    return start_low, start_high, end_low, end_high
+
+
+@compiled
+def scan(
+    cells: Cells,
+    tails: Cells,
+    side: int,
+    element: int,
+    time: int,
+    start_low: int,
+    start_high: int,
+    end_low: int,
+    end_high: int,
+    written: int,
+    pairs: Cells,
+) -> int:
+    """Write the pairs of one row with all live partners in these ranges; each is written before it is judged."""
+    other, name = 1 - side, cells[side, gapless.NAME, element]
+    for at in range(tails[other]):
+        pairs[side, written] = name
+        pairs[other, written] = cells[other, gapless.NAME, at]
+        pairs[2, written] = time
+        start, end = cells[other, gapless.START, at], cells[other, gapless.END, at]
+        written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
+    return written
+
+
+@compiled
+def scan_with_care(
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    side: int,
+    element: int,
+    time: int,
+    ranges: tuple[int, int, int, int],
+    decision: int,
+    boxes: Cells,
+    constants: Cells,
+    how: int,
+    state: Cells,
+    pairs: Cells,
+    rows: Cells,
+) -> None:
+    """The same where another decision may have found a pair, or where left rows are marked or leave."""
+    other, at = 1 - side, 0
+    start_low, start_high, end_low, end_high = ranges
+    own_start, own_end = cells[side, gapless.START, element], cells[side, gapless.END, element]
+    while at < tails[other]:
+        start, end = cells[other, gapless.START, at], cells[other, gapless.END, at]
+        found = start_low <= start <= start_high and end_low <= end <= end_high
+        if found:
+            if side == LEFT_SIDE:
+                found = not decided_before(own_start, own_end, start, end, time, decision, boxes, constants)
+            else:
+                found = not decided_before(start, end, own_start, own_end, time, decision, boxes, constants)
+        if found and how <= LEFT:
+            pairs[side, state[PAIRS]] = cells[side, gapless.NAME, element]
+            pairs[other, state[PAIRS]] = cells[other, gapless.NAME, at]
+            pairs[2, state[PAIRS]] = time
+            state[PAIRS] += 1
+        if found and how != INNER:
+            left = settle(cells, heads, tails, element if side == LEFT_SIDE else at, time, how, state, rows)
+            if left and side == LEFT_SIDE:
+                return
+            at -= left
+        at += 1
+
+
+@compiled
+def decided_before(
+    r_start: int, r_end: int, s_start: int, s_end: int, time: int, decision: int, boxes: Cells, constants: Cells
+) -> bool:
     """Tell whether another decision of the union has found this pair already."""
-    for other in range(rules.ready.shape[0]):
+    for other in range(constants.shape[0]):
         if other == decision:
             continue
-        constants = rules.ready[other]
-        instant = max(
-            ready(r_start, r_end, constants[0], constants[1]), ready(s_start, s_end, constants[2], constants[3])
-        )
+        left = ready(r_start, r_end, constants[other, 0], constants[other, 1])
+        right = ready(s_start, s_end, constants[other, 2], constants[other, 3])
+        instant = max(left, right)
         earlier = instant < time or (instant == time and other < decision)
-        if earlier and holds(r_start, r_end, s_start, s_end, rules.left_bounds[other]):
+        if earlier and holds(r_start, r_end, s_start, s_end, boxes[other]):
             return True
     return False
 
 
 @compiled
-def write_row(state: NDArray[np.int64], out: Output, name: int, time: int) -> None:
-    """Report a single left row."""
-    out.rows[state[ROWS]] = name
-    out.row_instants[state[ROWS]] = time
-    state[ROWS] += 1
-
-
-@compiled
-def fire(
-    side: int,
-    decision: int,
-    element: int,
-    time: int,
-    live: tuple[GaplessMap, GaplessMap],
-    rules: Rules,
-    state: NDArray[np.int64],
-    out: Output,
-) -> None:
-    """Find the partners of a row that is ready now. Of two rows ready at one instant, only the left one looks."""
-    own, other = live[side], live[1 - side]
-    start, end, name = own.starts[element], own.ends[element], own.names[element]
-    bounds = rules.left_bounds[decision] if side == 0 else rules.right_bounds[decision]
-    constants = rules.ready[decision]
-    after_start, after_end = (constants[2], constants[3]) if side == 0 else (constants[0], constants[1])
-    latest = time - 1 if side == 1 and rules.both[decision] else time
-    start_low, start_high = window(start, end, bounds, 0, 2)
-    end_low, end_high = window(start, end, bounds, 4, 6)
-    if after_start != NEVER and latest < MAX_TICK:
-        start_high = min(start_high, shifted(latest, -after_start))
-    if after_end != NEVER and latest < MAX_TICK:
-        end_high = min(end_high, shifted(latest, -after_end))
-    several = rules.ready.shape[0] > 1
-    at = 0
-    while at < other.tail[0]:
-        partner_start, partner_end = other.starts[at], other.ends[at]
-        found = start_low <= partner_start <= start_high and end_low <= partner_end <= end_high
-        if found and several:
-            if side == 0:
-                found = not decided_before(start, end, partner_start, partner_end, time, decision, rules)
-            else:
-                found = not decided_before(partner_start, partner_end, start, end, time, decision, rules)
-        if not found:
-            at += 1
-            continue
-        if rules.how in (INNER, LEFT):
-            out.lefts[state[PAIRS]] = name if side == 0 else other.names[at]
-            out.rights[state[PAIRS]] = other.names[at] if side == 0 else name
-            out.instants[state[PAIRS]] = time
-            state[PAIRS] += 1
-        if rules.how == INNER:
-            at += 1
-        elif side == 0:
-            settle(own, element, time, rules.how, state, out)
-            if rules.how != LEFT:
-                return
-            at += 1
-        elif not settle(other, at, time, rules.how, state, out):
-            at += 1
-
-
-@compiled
-def settle(left: GaplessMap, element: int, time: int, how: int, state: NDArray[np.int64], out: Output) -> bool:
+def settle(
+    cells: Cells, heads: Cells, tails: Cells, element: int, time: int, how: int, state: Cells, rows: Cells
+) -> bool:
     """Note that a left row has a partner. For semi and anti it leaves; tell whether it did."""
-    left.marks[element] = MATCHED
     if how == LEFT:
+        cells[LEFT_SIDE, gapless.MARK, element] = MATCHED
         return False
     if how == SEMI:
-        write_row(state, out, left.names[element], time)
-    remove_element(left, element)
+        write_row(cells[LEFT_SIDE, gapless.NAME, element], time, state, rows)
+    remove_element(cells, heads, tails, LEFT_SIDE, element)
     return True
 
 
 @compiled
+def write_row(name: int, time: int, state: Cells, rows: Cells) -> None:
+    """Report a single left row."""
+    rows[0, state[ROWS]] = name
+    rows[1, state[ROWS]] = time
+    state[ROWS] += 1
+
+
+@compiled
+def leave(
+    agenda: Cells,
+    first: int,
+    last: int,
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    boxes: Cells,
+    how: int,
+    waiters: Cells,
+    state: Cells,
+    rows: Cells,
+) -> None:
+    """Look at the left rows that nothing new can match; then let go of all rows that can match no more."""
+    waits = how == LEFT or how == ANTI
+    for at in range(first, last):
+        if waits and agenda[at, WHAT] & CHECK:
+            element = find(cells, heads, LEFT_SIDE, agenda[at, HANDLE])
+            if element >= 0 and cells[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
+                time, place = agenda[at, TIME], state[WAITERS]
+                state[WAITERS] += check(element, time, cells, heads, tails, boxes, waiters, place, state, rows)
+    for at in range(first, last):
+        if agenda[at, WHAT] & EXPIRE:
+            side = agenda[at, SIDE]
+            element = find(cells, heads, side, agenda[at, HANDLE])
+            if element < 0:
+                continue
+            if waits and side == LEFT_SIDE and cells[side, gapless.MARK, element] != MATCHED:
+                write_row(cells[side, gapless.NAME, element], agenda[at, TIME], state, rows)
+            remove_element(cells, heads, tails, side, element)
+
+
+@compiled
 def check(
-    left: GaplessMap,
-    right: GaplessMap,
     element: int,
     time: int,
-    rules: Rules,
-    waiters: Waiters,
+    cells: Cells,
+    heads: Cells,
+    tails: Cells,
+    boxes: Cells,
+    waiters: Cells,
     place: int,
-    state: NDArray[np.int64],
-    out: Output,
+    state: Cells,
+    rows: Cells,
 ) -> bool:
     """Look for the right row that may match this left row longest; without one report the left row.
 
     With one, the left row waits at this place among the waiters; tell whether it does.
     """
-    start, end = left.starts[element], left.ends[element]
-    witness, until = NEVER, NEVER
-    for at in range(right.tail[0]):
-        last = possible_until(start, end, right.starts[at], right.ends[at], time, rules.left_bounds)
+    start, end = cells[LEFT_SIDE, gapless.START, element], cells[LEFT_SIDE, gapless.END, element]
+    witness, until = -1, NEVER
+    for at in range(tails[RIGHT_SIDE]):
+        other_start, other_end = cells[RIGHT_SIDE, gapless.START, at], cells[RIGHT_SIDE, gapless.END, at]
+        last = possible_until(start, end, other_start, other_end, time, boxes)
         if last > until:
-            witness, until = right.keys[at], last
+            witness, until = cells[RIGHT_SIDE, gapless.KEY, at], last
     if until < time:
-        write_row(state, out, left.names[element], time)
-        remove_element(left, element)
+        write_row(cells[LEFT_SIDE, gapless.NAME, element], time, state, rows)
+        remove_element(cells, heads, tails, LEFT_SIDE, element)
         return False
-    left.marks[element] = WAITING
-    waiters.handles[place] = left.keys[element]
-    waiters.witnesses[place] = witness
-    waiters.untils[place] = until
+    cells[LEFT_SIDE, gapless.MARK, element] = WAITING
+    waiters[WAITER, place] = cells[LEFT_SIDE, gapless.KEY, element]
+    waiters[WITNESS, place] = witness
+    waiters[UNTIL, place] = until
     return True
 
 
 @compiled
 def review(
-    live: tuple[GaplessMap, GaplessMap],
-    time: int,
-    rules: Rules,
-    waiters: Waiters,
-    state: NDArray[np.int64],
-    out: Output,
+    time: int, cells: Cells, heads: Cells, tails: Cells, boxes: Cells, waiters: Cells, state: Cells, rows: Cells
 ) -> None:
     """Look again at every waiting row whose witness can match no more at this instant."""
-    left, right = live
     place = 0
     while place < state[WAITERS]:
-        element = find(left, waiters.handles[place])
-        stays = element >= 0 and left.marks[element] == WAITING
+        element = find(cells, heads, LEFT_SIDE, waiters[WAITER, place])
+        stays = element >= 0 and cells[LEFT_SIDE, gapless.MARK, element] == WAITING
         if stays:
-            witness = find(right, waiters.witnesses[place])
+            witness = find(cells, heads, RIGHT_SIDE, waiters[WITNESS, place])
             last = NEVER
             if witness >= 0:
                 last = possible_until(
-                    left.starts[element],
-                    left.ends[element],
-                    right.starts[witness],
-                    right.ends[witness],
+                    cells[LEFT_SIDE, gapless.START, element],
+                    cells[LEFT_SIDE, gapless.END, element],
+                    cells[RIGHT_SIDE, gapless.START, witness],
+                    cells[RIGHT_SIDE, gapless.END, witness],
                     time,
-                    rules.left_bounds,
+                    boxes,
                 )
-            waiters.untils[place] = last
+            waiters[UNTIL, place] = last
             if last < time:
-                stays = check(left, right, element, time, rules, waiters, place, state, out)
+                stays = check(element, time, cells, heads, tails, boxes, waiters, place, state, rows)
         if stays:
             place += 1
         else:
             state[WAITERS] -= 1
-            gone = state[WAITERS]
-            waiters.handles[place] = waiters.handles[gone]
-            waiters.witnesses[place] = waiters.witnesses[gone]
-            waiters.untils[place] = waiters.untils[gone]
+            waiters[:, place] = waiters[:, state[WAITERS]]
 
 
 @compiled
-def next_review(waiters: Waiters, count: int) -> int:
+def next_review(waiters: Cells, count: int) -> int:
     """The first instant at which a witness gives up although nothing happens."""
     instant = MAX_TICK
     for place in range(count):
-        instant = min(instant, shifted(waiters.untils[place], 1))
+        instant = min(instant, shifted(waiters[UNTIL, place], 1))
     return instant
-
-
-@compiled
-def run(
-    agenda: NDArray[np.int64],
-    until: int,
-    live: tuple[GaplessMap, GaplessMap],
-    rules: Rules,
-    waiters: Waiters,
-    state: NDArray[np.int64],
-    out: Output,
-) -> bool:
-    """Work off the agenda from entry state[ENTRY] on; tell whether it is done (else the output has no room)."""
-    left, right = live
-    waits = rules.how in (LEFT, ANTI)
-    entries = agenda.shape[0]
-    while True:
-        at = state[ENTRY]
-        time = agenda[at, TIME] if at < entries else until
-        if out.lefts.size - state[PAIRS] < max(left.tail[0], right.tail[0]) or (
-            out.rows.size - state[ROWS] <= left.tail[0] + state[WAITERS]
-        ):
-            return False
-        if waits:
-            due = next_review(waiters, state[WAITERS])
-            if due < time or (at == entries and due == time < MAX_TICK):
-                review(live, due, rules, waiters, state, out)
-                continue
-        if at == entries:
-            return True
-        if agenda[at, WHAT] == CHECK and not waits:
-            state[ENTRY] += 1
-            continue
-        step(agenda, at, live, rules, waiters, state, out)
-        state[ENTRY] += 1
-        if state[WAITERS] and time < MAX_TICK and (at + 1 == entries or agenda[at + 1, TIME] != time):
-            review(live, time, rules, waiters, state, out)
-
-
-@compiled
-def step(
-    agenda: NDArray[np.int64],
-    at: int,
-    live: tuple[GaplessMap, GaplessMap],
-    rules: Rules,
-    waiters: Waiters,
-    state: NDArray[np.int64],
-    out: Output,
-) -> None:
-    """Do what one entry asks for."""
-    time, what, side, handle = agenda[at, TIME], agenda[at, WHAT], agenda[at, SIDE], agenda[at, HANDLE]
-    own = live[side]
-    if what == START:
-        append(own, handle, agenda[at, FROM], agenda[at, TO], agenda[at, NAME])
-        return
-    element = find(own, handle)
-    if element < 0:
-        return
-    if what == END:
-        own.ends[element] = agenda[at, TO]
-    elif what == FIRE:
-        fire(side, agenda[at, DECISION], element, time, live, rules, state, out)
-    elif what == CHECK:
-        if own.marks[element] == UNMATCHED:
-            state[WAITERS] += check(own, live[1], element, time, rules, waiters, state[WAITERS], state, out)
-    else:
-        unmatched = own.marks[element] in (UNMATCHED, WAITING)
-        if side == 0 and unmatched and rules.how in (LEFT, ANTI):
-            write_row(state, out, own.names[element], time)
-        remove_element(own, element)

@@ -59,7 +59,7 @@ class Decision(NamedTuple):
 
 def decide(box: Box, left: str = EVENTS, right: str = EVENTS) -> Decision:
     """Derive the deciding endpoints of one box in ticks, for sides that arrive in these ways."""
-    (_, _), (se_low, se_high), (es_low, es_high), (ee_low, ee_high) = box.ranges
+    _, (se_low, se_high), (es_low, es_high), (ee_low, ee_high) = in_ticks(box)
     left_terms = _ready(
         left,
         own_end_needed=se_low is not None or ee_low is not None,
@@ -129,18 +129,18 @@ def _at_most(endpoint: int, against: int, limit: int, box: Box) -> bool:
         return limit >= 0
     if endpoint // 2 == against // 2:
         return endpoint < against and limit >= -1
-    tight = box.tight() or box
-    ranges = {
-        (S_START, R_START): tight.start_start,
-        (S_START, R_END): tight.start_end,
-        (S_END, R_START): tight.end_start,
-        (S_END, R_END): tight.end_end,
-    }
+    corners = ((S_START, R_START), (S_START, R_END), (S_END, R_START), (S_END, R_END))
+    ranges = dict(zip(corners, in_ticks(box.tight() or box), strict=True))
     if (endpoint, against) in ranges:
         high = ranges[endpoint, against][1]
         return high is not None and high <= limit
     low = ranges[against, endpoint][0]
     return low is not None and -low <= limit
+
+
+def in_ticks(box: Box) -> tuple[tuple[int | None, int | None], ...]:
+    """The ranges of a box whose spans are ticks."""
+    return box.ranges  # type: ignore[return-value]
 
 
 def _words(row: str, constants: Constants) -> list[str]:

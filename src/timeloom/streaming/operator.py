@@ -7,44 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import GaplessMap, empty_map, with_room
+from timeloom.kernels.gapless import MARK, NAME, START, empty_maps, with_room
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_pairs import NEVER
-from timeloom.kernels.sweep_schedule import (
-    ACCEPTED,
-    EMPTY,
-    LATE,
-    REVERSED,
-    admit,
-    closing_instants,
-    last_instants,
-    ready_instants,
-)
-from timeloom.kernels.sweep_stream import (
-    CHECK,
-    END,
-    EXPIRE,
-    FIRE,
-    MATCHED,
-    PAIRS,
-    ROWS,
-    START,
-    TIME,
-    WAITERS,
-    WHAT,
-    Output,
-    Rules,
-    Waiters,
-    run,
-)
-from timeloom.model.box import Box
+from timeloom.kernels.sweep_schedule import ACCEPTED, EMPTY, LATE, REVERSED, admit
+from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROWS, TIME, WAITERS, run
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
-from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS, Decision, decisions
+from timeloom.streaming.agenda import Agenda, Entries
+from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS, decisions
 
 Ids = NDArray[np.int64]
 HOWS = ("inner", "left", "semi", "anti")
-COLUMNS = 8
 
 
 class Events(NamedTuple):
@@ -77,18 +50,7 @@ class Events(NamedTuple):
 
     def and_then(self, more: "Events") -> "Events":
         """These events and more."""
-        return Events(*(np.concatenate(pair) for pair in zip(self, more, strict=True)))
-
-
-class Emitted(NamedTuple):
-    """What has become certain: pairs, single left rows, and the events that were refused."""
-
-    lefts: Ids
-    rights: Ids
-    instants: Ticks
-    rows: Ids
-    row_instants: Ticks
-    refused: "tuple[Refused, ...]"
+        return Events(*(np.concatenate(pair) for pair in zip(self, more, strict=True))) if self.ids.size else more
 
 
 class Refused(NamedTuple):
@@ -99,15 +61,28 @@ class Refused(NamedTuple):
     verdicts: NDArray[np.int8]
 
 
+class Emitted(NamedTuple):
+    """What has become certain: pairs, single left rows, and the events that were refused."""
+
+    lefts: Ids
+    rights: Ids
+    instants: Ticks
+    rows: Ids
+    row_instants: Ticks
+    refused: tuple[Refused, ...]
+
+
 @dataclass
 class Side:
-    """The state of one side: rows that may match, ids of open rows, and events of instants not yet complete."""
+    """How one side arrives, its events of instants not yet complete, and the number of its next row."""
 
     arrival: str
-    live: GaplessMap = field(default_factory=lambda: empty_map(64))
-    opened: GaplessMap = field(default_factory=lambda: empty_map(64))
     held: Events = field(default_factory=Events.none)
     next_handle: int = 0
+
+    def arriving(self, events: Events) -> Ticks:
+        """When these events become known."""
+        return events.ends if self.arrival == AT_END else events.times
 
 
 class EndpointJoin:
@@ -118,32 +93,38 @@ class EndpointJoin:
     one instant does not matter.
     """
 
-    def __init__(self, relation: Relation, *, how: str = "inner", left: str = EVENTS, right: str = EVENTS) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        *,
+        how: str = "inner",
+        left: str = EVENTS,
+        right: str = EVENTS,
+        axis: Axis = Axis.INTEGER,
+    ) -> None:
         for option, value, allowed in (("how", how, HOWS), ("left", left, ARRIVALS), ("right", right, ARRIVALS)):
             if value not in allowed:
                 raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(value, allowed)}")
         self.how = how
-        self.decisions = decisions(relation.boxes(Axis.INTEGER), left, right)
-        self.sides = (Side(left), Side(right))
+        self.decisions = decisions(relation.boxes(axis), left, right)
         self.clock = MIN_TICK
-        self._rules = _rules(self.decisions, HOWS.index(how))
-        self._tight = tuple(
-            np.array([_bounds(_seen_from(side, decision.box).tight()) for decision in self.decisions])
-            .reshape(-1, 8)
-            .astype(np.int64)
-            for side in (0, 1)
-        )
-        self._open_limits = np.array(
-            [_open_limit(decision.box, at_end=right == AT_END) for decision in self.decisions], np.int64
-        )
-        self._pending = np.empty((0, COLUMNS), np.int64)
-        self._waiters = Waiters(*(np.empty(64, np.int64) for _ in range(3)))
+        self.sides = (Side(left), Side(right))
+        self._agenda = Agenda(self.decisions, HOWS.index(how), (left, right))
+        self._live = empty_maps(2, 64)
+        self._opened = empty_maps(2, 64)
+        self._pending: list[Entries] = []
+        self._waiters = np.empty((3, 64), np.int64)
         self._waiting = 0
 
     @property
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self.sides[0].live.tail[0] + self.sides[1].live.tail[0])
+        return int(self._live.tails.sum())
+
+    @property
+    def open_rows(self) -> int:
+        """Rows that have started and not ended."""
+        return int(self._opened.tails.sum())
 
     def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.
@@ -151,211 +132,118 @@ class EndpointJoin:
         ``until`` promises that all events up to that instant have been given. Without it, the instants before
         the latest event are complete.
         """
-        batches = [side.held.and_then(events) for side, events in zip(self.sides, (left, right), strict=True)]
-        latest = max((int(events.times.max()) for events in (left, right) if events.ids.size), default=self.clock)
-        complete = max(self.clock, latest - 1 if until is None else until)
-        entries, refused = [self._pending], []
-        for number, (side, events) in enumerate(zip(self.sides, batches, strict=True)):
-            arriving = events.ends if side.arrival == AT_END else events.times
-            now = arriving <= complete
-            side.held = events.pick(~now)
-            accepted, rejected = self._admit(number, events.pick(now))
-            entries += accepted
-            refused += rejected
-        return self._run(entries, complete, refused)
+        latest = [int(side.arriving(events).max()) for side, events in self._with(left, right) if events.ids.size]
+        complete = max([*latest, self.clock + 1]) - 1 if until is None else max(until, self.clock)
+        return self._advance(left, right, complete)
 
     def close(self) -> Emitted:
-        """End both streams: open rows never end."""
-        entries, refused = [self._pending], []
-        for number, side in enumerate(self.sides):
-            accepted, rejected = self._admit(number, side.held)
-            side.held = Events.none()
-            entries += accepted
-            refused += rejected
-            tail = int(side.opened.tail[0])
-            handles, starts = side.opened.names[:tail].copy(), side.opened.starts[:tail].copy()
-            entries += self._ends(number, handles, starts, np.full(tail, FOREVER))
-            side.opened = empty_map(64)
-        emitted = self._run(entries, FOREVER, refused)
+        """End both streams: what is open never ends."""
+        emitted = self._advance(Events.none(), Events.none(), FOREVER)
         if self.how not in ("left", "anti"):
             return emitted
-        left = self.sides[0].live
-        alone = left.names[: left.tail[0]][left.marks[: left.tail[0]] != MATCHED]
+        alive = self._live.cells[0][:, : self._live.tails[0]]
+        alone = alive[NAME][alive[MARK] != MATCHED]
         return emitted._replace(
             rows=np.concatenate([emitted.rows, alone]),
             row_instants=np.concatenate([emitted.row_instants, np.full(alone.size, FOREVER)]),
         )
 
-    def _admit(self, number: int, events: Events) -> tuple[list[NDArray[np.int64]], list[Refused]]:
+    def _with(self, left: Events, right: Events) -> list[tuple[Side, Events]]:
+        return list(zip(self.sides, (left, right), strict=True))
+
+    def _advance(self, left: Events, right: Events, complete: int) -> Emitted:
+        entries, refused = self._pending, []
+        for number, (side, events) in enumerate(self._with(left, right)):
+            batch = side.held.and_then(events)
+            now = side.arriving(batch) <= complete
+            side.held = Events.none() if now.all() else batch.pick(~now)
+            accepted, rejected = self._admit(number, batch if now.all() else batch.pick(now))
+            entries += accepted
+            refused += rejected
+            if complete == FOREVER:
+                entries += self._never_ending(number)
+        return self._run(entries, complete, refused)
+
+    def _never_ending(self, number: int) -> list[Entries]:
+        tail = int(self._opened.tails[number])
+        opened = self._opened.cells[number][:, :tail].copy()
+        self._opened.tails[number] = 0
+        self._opened.heads[number] = -1
+        return self._agenda.ends(number, opened[NAME], opened[START], np.full(tail, FOREVER))
+
+    def _admit(self, number: int, events: Events) -> tuple[list[Entries], list[Refused]]:
         side = self.sides[number]
-        arriving = events.ends if side.arrival == AT_END else events.times
+        arriving = side.arriving(events)
         order = np.lexsort((events.starting, arriving))
         events = events.pick(order)
-        verdicts = np.where(arriving[order] <= self.clock, LATE, ACCEPTED).astype(np.int8)
-        if self.clock == MIN_TICK:
-            verdicts[:] = ACCEPTED
-        in_time = verdicts == ACCEPTED
+        verdicts = np.zeros(order.size, np.int8)
+        if self.clock > MIN_TICK:
+            verdicts[arriving[order] <= self.clock] = LATE
         if side.arrival == EVENTS:
-            handles, starts = self._match(side, events, verdicts, in_time)
-            begun, ended = events.starting & (verdicts == ACCEPTED), ~events.starting & (verdicts == ACCEPTED)
-            entries = self._starts(number, handles[begun], starts[begun], events.ends[begun], events.ids[begun])
-            entries += self._ends(number, handles[ended], starts[ended], events.times[ended])
+            entries = self._endpoints(number, events, verdicts)
         else:
-            verdicts[in_time & (events.ends == events.times)] = EMPTY
-            verdicts[in_time & (events.ends < events.times)] = REVERSED
-            good = events.pick(verdicts == ACCEPTED)
-            handles = side.next_handle + np.arange(good.ids.size)
-            side.next_handle += good.ids.size
-            entries = self._starts(number, handles, good.times, good.ends, good.ids)
+            entries = self._whole_rows(number, events, verdicts)
         bad = verdicts != ACCEPTED
         return entries, [Refused(number, events.pick(bad), verdicts[bad])] if bad.any() else []
 
-    def _match(
-        self, side: Side, events: Events, verdicts: NDArray[np.int8], in_time: NDArray[np.bool_]
-    ) -> tuple[Ids, Ticks]:
-        """Give each event in time the handle and the start of its row."""
-        handles, starts = np.zeros(events.ids.size, np.int64), np.zeros(events.ids.size, np.int64)
-        timely = events.pick(in_time)
-        found = (handles[in_time], starts[in_time], verdicts[in_time])
-        side.opened = with_room(side.opened, int(timely.starting.sum()))
-        side.next_handle = admit(timely.ids, timely.times, timely.starting, side.opened, side.next_handle, *found)
-        handles[in_time], starts[in_time], verdicts[in_time] = found
-        return handles, starts
+    def _endpoints(self, number: int, events: Events, verdicts: NDArray[np.int8]) -> list[Entries]:
+        """Match ends with starts, and put both on the agenda. Verdicts are filled in."""
+        side, timely = self.sides[number], verdicts == ACCEPTED
+        some = events if timely.all() else events.pick(timely)
+        handles, starts = np.empty(some.ids.size, np.int64), np.empty(some.ids.size, np.int64)
+        judged = np.zeros(some.ids.size, np.int8)
+        self._opened = with_room(self._opened, some.ids.size)
+        side.next_handle = admit(
+            some.ids,
+            some.times,
+            some.starting,
+            *self._opened,
+            number,
+            side.next_handle,
+            handles,
+            starts,
+            judged,
+        )
+        verdicts[timely] = judged
+        begun, ended = some.starting & (judged == ACCEPTED), ~some.starting & (judged == ACCEPTED)
+        entries = self._agenda.starts(number, handles[begun], starts[begun], some.ends[begun], some.ids[begun])
+        return entries + self._agenda.ends(number, handles[ended], starts[ended], some.times[ended])
 
-    def _starts(self, number: int, handles: Ids, starts: Ticks, ends: Ticks, ids: Ids) -> list[NDArray[np.int64]]:
-        side = self.sides[number]
-        side.live = with_room(side.live, handles.size)
-        known = ends if side.arrival == AT_END else starts
-        entries = [_entries(known, START, number, handles, starts, ends, ids)]
-        for at, decision in enumerate(self.decisions):
-            constants, decides = _own(decision, number)
-            if decides and (constants[1] is None or side.arrival != EVENTS):
-                entries.append(self._fires(at, number, handles, starts, ends))
-        return entries + self._leaves(number, handles, starts, ends, known)
+    def _whole_rows(self, number: int, events: Events, verdicts: NDArray[np.int8]) -> list[Entries]:
+        side, timely = self.sides[number], verdicts == ACCEPTED
+        verdicts[timely & (events.ends == events.times)] = EMPTY
+        verdicts[timely & (events.ends < events.times)] = REVERSED
+        good = events.pick(verdicts == ACCEPTED)
+        handles = side.next_handle + np.arange(good.ids.size)
+        side.next_handle += good.ids.size
+        return self._agenda.starts(number, handles, good.times, good.ends, good.ids)
 
-    def _ends(self, number: int, handles: Ids, starts: Ticks, ends: Ticks) -> list[NDArray[np.int64]]:
-        entries = [_entries(ends, END, number, handles, starts, ends)]
-        for at, decision in enumerate(self.decisions):
-            constants, decides = _own(decision, number)
-            if decides and constants[1] is not None:
-                entries.append(self._fires(at, number, handles, starts, ends))
-        return entries + self._leaves(number, handles, starts, ends, ends)
-
-    def _fires(self, at: int, number: int, handles: Ids, starts: Ticks, ends: Ticks) -> NDArray[np.int64]:
-        own = self._rules.ready[at, 2 * number : 2 * number + 2]
-        instants = ready_instants(starts, ends, own[0], own[1])
-        return _entries(instants, FIRE, number, handles, starts, ends, decision=at)
-
-    def _leaves(self, number: int, handles: Ids, starts: Ticks, ends: Ticks, known: Ticks) -> list[NDArray[np.int64]]:
-        """Entries for when rows can match no more, and when unmatched ones are to be looked at."""
-        bounds = self._tight[number]
-        ready = self._rules.ready
-        own, other = (ready[:, :2], ready[:, 2:]) if number == 0 else (ready[:, 2:], ready[:, :2])
-        decides = [np.array([_own(decision, side)[1] for decision in self.decisions]) for side in (0, 1)]
-        last = last_instants(starts, ends, bounds, own.copy(), other.copy(), decides[number], decides[1 - number])
-        entries = []
-        ever = last < MAX_TICK
-        gone = np.maximum(last, known)
-        entries.append(_entries(gone, EXPIRE, number, handles, starts, ends)[ever])
-        if number == 0 and self.how in ("left", "anti"):
-            at_end = self.sides[1].arrival == AT_END
-            checked = closing_instants(starts, ends, bounds, self._open_limits, at_end)
-            entries.append(
-                _entries(np.maximum(checked, known), CHECK, number, handles, starts, ends)[checked < MAX_TICK]
-            )
-        return entries
-
-    def _run(self, entries: list[NDArray[np.int64]], complete: int, refused: list[Refused]) -> Emitted:
-        agenda = np.concatenate(entries)
+    def _run(self, entries: list[Entries], complete: int, refused: list[Refused]) -> Emitted:
+        agenda = np.concatenate(entries) if entries else Agenda.nothing()
         due = agenda[:, TIME] <= complete
-        self._pending, agenda = agenda[~due], agenda[due]
-        agenda = np.ascontiguousarray(agenda[np.lexsort((agenda[:, WHAT], agenda[:, TIME]))])
-        state = np.array([0, 0, 0, self._waiting])
-        live = (self.sides[0].live, self.sides[1].live)
+        self._pending = [agenda[~due]]
+        agenda = agenda[due]
+        agenda = agenda[np.argsort(agenda[:, TIME], kind="stable")]
+        self._live = with_room(self._live, len(agenda))
         self._make_room_to_wait()
-        parts, room = [], 1024
-        while True:
-            room = max(room, self.state_size + self._waiting + 1)
-            out = Output(*(np.empty(room, np.int64) for _ in range(5)))
-            done = run(agenda, complete, live, self._rules, self._waiters, state, out)
-            pairs, rows = int(state[PAIRS]), int(state[ROWS])
-            parts.append([column[:pairs] for column in out[:3]] + [column[:rows] for column in out[3:]])
+        state = np.zeros(5, np.int64)
+        state[FIRING], state[WAITERS] = -1, self._waiting
+        parts, room, done = [], max(1024, 2 * len(agenda)), False
+        while not done:
+            room = max(room, (len(self.decisions) + 1) * (int(self._live.tails.max()) + 2))
+            pairs, rows = np.empty((3, room), np.int64), np.empty((2, room), np.int64)
+            done = run(agenda, complete, *self._live, self._agenda.rules, self._waiters, state, pairs, rows)
+            parts.append((*pairs[:, : state[PAIRS]], *rows[:, : state[ROWS]]))
             state[PAIRS] = state[ROWS] = 0
-            if done:
-                break
             room *= 2
-        self._waiting = int(state[WAITERS])
-        self.clock = complete
-        return Emitted(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), tuple(refused))
+        self._waiting, self.clock = int(state[WAITERS]), complete
+        lefts, rights, instants, names, row_instants = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return Emitted(lefts, rights, instants, names, row_instants, tuple(refused))
 
     def _make_room_to_wait(self) -> None:
         """Every live left row may have to wait."""
-        needed = self._waiting + int(self.sides[0].live.keys.size)
-        if needed > self._waiters.handles.size:
-            larger = Waiters(*(np.empty(2 * needed, np.int64) for _ in range(3)))
-            for new, old in zip(larger, self._waiters, strict=True):
-                new[: self._waiting] = old[: self._waiting]
+        needed = self._waiting + self._live.cells.shape[2]
+        if needed > self._waiters.shape[1]:
+            larger = np.empty((3, 2 * needed), np.int64)
+            larger[:, : self._waiting] = self._waiters[:, : self._waiting]
             self._waiters = larger
-
-
-def _own(decision: Decision, side: int) -> tuple[tuple[int | None, int | None], bool]:
-    """The constants of a side's readiness, and whether that side may decide."""
-    if side == 0:
-        return decision.left, decision.left_decides
-    return decision.right, decision.right_decides
-
-
-def _seen_from(side: int, box: Box) -> Box:
-    return box if side == 0 else box.inverse()
-
-
-def _bounds(box: Box | None) -> list[int]:
-    ranges = box.ranges if box is not None else ()
-    return [
-        tick for low, high in ranges for tick in (MIN_TICK if low is None else low, MAX_TICK if high is None else high)
-    ]
-
-
-def _rules(decided: tuple[Decision, ...], how: int) -> Rules:
-    left, right = (
-        np.array([_bounds(_seen_from(side, decision.box)) for decision in decided], np.int64).reshape(-1, 8)
-        for side in (0, 1)
-    )
-    constants = [
-        [NEVER if constant is None else constant for constant in (*decision.left, *decision.right)]
-        for decision in decided
-    ]
-    return Rules(
-        left,
-        right,
-        np.array(constants, np.int64).reshape(-1, 4),
-        np.array([decision.left_decides and decision.right_decides for decision in decided], np.bool_),
-        how,
-    )
-
-
-def _open_limit(box: Box, *, at_end: bool) -> int:
-    """How long after the start of a left row that is still open a partner may still become known."""
-    tight = box.tight() or box
-    limits = [tight.end_start[1] if at_end else tight.start_start[1]]
-    for (_, to_start), (from_end, _) in ((tight.start_start, tight.start_end), (tight.end_start, tight.end_end)):
-        limits.append(None if to_start is None or from_end is None else to_start - from_end)
-    return min((limit for limit in limits if limit is not None), default=MAX_TICK)
-
-
-def _entries(
-    times: Ticks,
-    what: int,
-    side: int,
-    handles: Ids,
-    starts: Ticks,
-    ends: Ticks,
-    names: Ids | None = None,
-    decision: int = 0,
-) -> NDArray[np.int64]:
-    """Entries of an agenda, one per row."""
-    entries = np.empty((handles.size, COLUMNS), np.int64)
-    for column, values in enumerate((times, what, side, decision, handles, starts, ends)):
-        entries[:, column] = values
-    entries[:, COLUMNS - 1] = 0 if names is None else names
-    return entries

@@ -1,0 +1,164 @@
+"""What is to happen when: the entries that starts and ends of rows put on the agenda of a streaming join."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.sweep_pairs import NEVER
+from timeloom.kernels.sweep_schedule import closing_instants, last_instants, ready_instants
+from timeloom.kernels.sweep_stream import (
+    ANTI,
+    CHECK,
+    END,
+    EXPIRE,
+    FIRE,
+    FIRES,
+    FROM,
+    HANDLE,
+    LEFT,
+    NAME,
+    SIDE,
+    START,
+    TIME,
+    TO,
+    WHAT,
+    Rules,
+)
+from timeloom.model.box import Box
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
+from timeloom.streaming.deciding import AT_END, EVENTS, Decision, in_ticks
+
+Entries = NDArray[np.int64]
+Ids = NDArray[np.int64]
+
+
+class Agenda:
+    """Turns rows that start or end into entries, by the decisions of a relation."""
+
+    def __init__(self, decided: tuple[Decision, ...], how: int, arrivals: tuple[str, str]) -> None:
+        self.arrivals = arrivals
+        self.rules = _rules(decided, how)
+        self._reports_unmatched = how in (LEFT, ANTI)
+        self._decides = (
+            np.array([decision.left_decides for decision in decided], np.bool_),
+            np.array([decision.right_decides for decision in decided], np.bool_),
+        )
+        self._constants = (self.rules.ready[:, :2].copy(), self.rules.ready[:, 2:].copy())
+        self._tight = tuple(
+            _table([_bounds(_seen_from(side, decision.box).tight() or Box()) for decision in decided], 8)
+            for side in (0, 1)
+        )
+        self._open_limits = np.array(
+            [_open_limit(decision.box, at_end=arrivals[1] == AT_END) for decision in decided], np.int64
+        )
+
+    @staticmethod
+    def nothing() -> Entries:
+        """No entries."""
+        return np.empty((0, 8), np.int64)
+
+    def starts(self, side: int, handles: Ids, starts: Ticks, ends: Ticks, names: Ids) -> list[Entries]:
+        """Entries for rows that become known, with their end if that is known, too."""
+        known = ends if self.arrivals[side] == AT_END else starts
+        whole = self.arrivals[side] != EVENTS
+        ready = [number for number in self._deciding(side) if whole or not self._needs_end(side, number)]
+        return self._entries(START, known, side, handles, starts, ends, names, ready)
+
+    def ends(self, side: int, handles: Ids, starts: Ticks, ends: Ticks) -> list[Entries]:
+        """Entries for rows that end."""
+        ready = [number for number in self._deciding(side) if self._needs_end(side, number)]
+        return self._entries(END, ends, side, handles, starts, ends, None, ready)
+
+    def _deciding(self, side: int) -> list[int]:
+        return np.flatnonzero(self._decides[side]).tolist()
+
+    def _needs_end(self, side: int, decision: int) -> bool:
+        return bool(self._constants[side][decision, 1] != NEVER)
+
+    def _entries(
+        self,
+        what: int,
+        known: Ticks,
+        side: int,
+        handles: Ids,
+        starts: Ticks,
+        ends: Ticks,
+        names: Ids | None,
+        ready: list[int],
+    ) -> list[Entries]:
+        """The entry of each row at the instant at which it is known, and further ones for later instants."""
+        entries = np.zeros((handles.size, 8), np.int64)
+        for column, values in ((TIME, known), (HANDLE, handles), (FROM, starts), (TO, ends)):
+            entries[:, column] = values
+        entries[:, WHAT], entries[:, SIDE] = what, side
+        if names is not None:
+            entries[:, NAME] = names
+        later = []
+        for decision in ready:
+            instants = ready_instants(starts, ends, *self._constants[side][decision])
+            later += _plan(entries, instants, FIRE, 1 << decision)
+        last = last_instants(
+            starts,
+            ends,
+            self._tight[side],
+            self._constants[side],
+            self._constants[1 - side],
+            self._decides[side],
+            self._decides[1 - side],
+        )
+        later += _plan(entries, last, EXPIRE)
+        if side == 0 and self._reports_unmatched:
+            closing = closing_instants(starts, ends, self._tight[0], self._open_limits, self.arrivals[1] == AT_END)
+            later += _plan(entries, closing, CHECK)
+        return [entries, *later]
+
+
+def _plan(entries: Entries, instants: Ticks, what: int, fires: int = 0) -> list[Entries]:
+    """Ask for something at these instants: now, where they have come, else in entries of their own.
+
+    What is due at the end of the axis is asked for only if that has come.
+    """
+    now = instants <= entries[:, TIME]
+    entries[now, WHAT] |= what
+    entries[now, FIRES] |= fires
+    later = ~now & (instants < MAX_TICK)
+    if not later.any():
+        return []
+    more = entries[later]
+    more[:, TIME], more[:, WHAT], more[:, FIRES] = instants[later], what, fires
+    return [more]
+
+
+def _rules(decided: tuple[Decision, ...], how: int) -> Rules:
+    bounds = [[_bounds(_seen_from(side, decision.box)) for decision in decided] for side in (0, 1)]
+    constants = [
+        [NEVER if constant is None else constant for constant in (*decision.left, *decision.right)]
+        for decision in decided
+    ]
+    both = [decision.left_decides and decision.right_decides for decision in decided]
+    return Rules(np.array(bounds, np.int64).reshape(2, -1, 8), _table(constants, 4), np.array(both, np.bool_), how)
+
+
+def _table(rows: list[list[int]], columns: int) -> NDArray[np.int64]:
+    return np.array(rows, np.int64).reshape(-1, columns)
+
+
+def _seen_from(side: int, box: Box) -> Box:
+    return box if side == 0 else box.inverse()
+
+
+def _bounds(box: Box) -> list[int]:
+    return [
+        tick
+        for low, high in in_ticks(box)
+        for tick in (MIN_TICK if low is None else low, MAX_TICK if high is None else high)
+    ]
+
+
+def _open_limit(box: Box, *, at_end: bool) -> int:
+    """How long after the start of a left row that is still open a partner may still become known."""
+    (_, ss_high), (se_low, _), (_, es_high), (ee_low, _) = in_ticks(box.tight() or box)
+    limits = [es_high if at_end else ss_high]
+    for to_start, from_end in ((ss_high, se_low), (es_high, ee_low)):
+        limits.append(None if to_start is None or from_end is None else to_start - from_end)
+    return min((limit for limit in limits if limit is not None), default=MAX_TICK)
