@@ -77,7 +77,7 @@ class Task:
 
     def __init__(self, sweep: Sweep, column: pa.Array) -> None:
         self.sweep, self.column, self.kind = sweep, column, column.type
-        self._totals: tuple[Ticks, Ticks] | None = None
+        self._totals: tuple[Ticks, Ticks | None] | None = None
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
@@ -94,17 +94,16 @@ class Task:
         """The sums of a column of floating-point numbers."""
         return double_sums(self.sweep.line, self.sweep.arranged(double_values(self.column)), self.sweep.threads)
 
-    def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks]:
-        """The exact sums of a column of whole numbers, as the lower and the upper 64 bits."""
+    def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks | None]:
+        """The exact sums of a column of whole numbers, as the lower and the upper 64 bits, or as int64 if all fit."""
         if self._totals is None:
             self._totals = self._sum_integers(measure)
         return self._totals
 
-    def _sum_integers(self, measure: Measure) -> tuple[Ticks, Ticks]:
+    def _sum_integers(self, measure: Measure) -> tuple[Ticks, Ticks | None]:
         low, high = integer_halves(self.column, measure)
         largest = max(abs(int(low.min(initial=0))), abs(int(low.max(initial=0))))
         if high is None and largest * low.size < 2**63:
-            total = integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads)
-            return total, total >> 63
+            return integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads), None
         high = np.zeros_like(low) if high is None else high
         return wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))

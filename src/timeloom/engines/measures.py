@@ -51,8 +51,8 @@ def _sum(task: Task, measure: Measure) -> pa.Array:
         return masked(task.double_totals, missing)
     lower, upper = task.integer_totals(measure)
     if pa.types.is_decimal(kind):
-        return decimals(lower, upper, pa.decimal128(38, kind.scale), missing, measure)
-    over = np.flatnonzero(upper != lower >> 63)
+        return decimals(lower, _upper(lower, upper), pa.decimal128(38, kind.scale), missing, measure)
+    over = np.empty(0) if upper is None else np.flatnonzero(upper != lower >> 63)
     if over.size:
         raise InvalidInputError(
             f"aggregate {measure.name!r}: the sum of {measure.column!r} does not fit into an int64 in {over.size} "
@@ -70,13 +70,18 @@ def _avg(task: Task, measure: Measure) -> pa.Array:
     if pa.types.is_decimal(kind):
         places = max(0, min(MEAN_PLACES, 38 - kind.precision))
         wide = pa.decimal128(min(38, kind.precision + places), kind.scale + places)
-        return decimals(*wide_means(lower, upper, present, 10**places), wide, missing, measure)
+        means = wide_means(lower, _upper(lower, upper), present, 10**places)
+        return decimals(*means, wide, missing, measure)
     if pa.types.is_duration(kind):
-        return masked(wide_means(lower, upper, present, 1)[0], missing).cast(kind)
-    total = lower.astype(np.float64)
-    if (upper != lower >> 63).any():
-        total = upper.astype(np.float64) * 2.0**64 + lower.view(np.uint64).astype(np.float64)
-    return masked(total / np.maximum(present, 1), missing)
+        return masked(wide_means(lower, _upper(lower, upper), present, 1)[0], missing).cast(kind)
+    if upper is None:
+        return masked(lower / np.maximum(present, 1), missing)
+    total = upper.astype(np.float64) * 2.0**64 + lower.view(np.uint64).astype(np.float64)
+    return masked(np.where(upper == lower >> 63, lower, total) / np.maximum(present, 1), missing)
+
+
+def _upper(lower: Ticks, upper: Ticks | None) -> Ticks:
+    return lower >> 63 if upper is None else upper
 
 
 def _var(task: Task, measure: Measure) -> pa.Array:
