@@ -73,8 +73,8 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
     Points have start < end. So ``end <= d`` implies ``start <= b`` if d - 1 <= b; ``start >= a`` implies ``end >= c``
     if c - 1 <= a, and contradicts ``end <= d`` if d <= a; and ``end < c`` implies ``start <= b`` if c - 2 <= b.
     """
-    starts, start_offsets, start_base, start_shift = by_start.values, by_start.offsets, by_start.base, by_start.shift
-    ends, end_offsets, end_base, end_shift = by_end.values, by_end.offsets, by_end.base, by_end.shift
+    starts, _, start_offsets, start_base, start_shift = by_start
+    ends, _, end_offsets, end_base, end_shift = by_end
     size = starts.size
     for row in range(ranked.first.size):
         a, b = rectangles.low_start[row], rectangles.high_start[row]

@@ -106,8 +106,8 @@ def count_join(
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
     algorithm
-        ``"auto"``; ``"dominance"``, for every relation; or, for ``"intersects"`` only, ``"ranks"`` and the sweeps of the
-        count semi-join paper: ``"naive"``, ``"simple"`` and ``"smart"``. All give the same counts.
+        ``"auto"``; ``"dominance"``, for every relation; or, for ``"intersects"`` only, ``"ranks"`` and the sweeps of
+        the count semi-join paper: ``"naive"``, ``"simple"`` and ``"smart"``. All give the same counts.
 
     Returns
     -------
