@@ -92,7 +92,8 @@ def _sweep(problem: Problem, box: Box) -> list[Source]:
     """The sweeping join. With keys, each driving row's interval is cut to its key's stretch of the axis."""
     left, right = problem.left, problem.right
     if problem.fold is None:
-        return [Pairs(*sweep_join(PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends), box))]
+        tables = PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends)
+        return [Pairs(*sweep_join(*tables, box, counters=problem.counters))]
     best, _ = cheapest(problem, box)
     driving, driven = problem.sides(best.flip)
     rows = np.arange(len(driving))
@@ -100,7 +101,7 @@ def _sweep(problem: Problem, box: Box) -> list[Source]:
         () if best.exact else (problem.placed(driven, not best.by_end), *ranges(problem, best.rest, driving, rows))
     )
     active = ranges(problem, best.point, driving, rows)
-    intervals, points = sweep_pairs(problem.placed(driven, best.by_end), *active, *selection)
+    intervals, points = sweep_pairs(problem.placed(driven, best.by_end), *active, *selection, counters=problem.counters)
     return [Pairs(points, intervals) if best.flip else Pairs(intervals, points)]
 
 

@@ -16,6 +16,7 @@ from timeloom.engines.matches import Filter, Runs
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.kernels import order, rectangles, runs
 from timeloom.kernels.order import Order
+from timeloom.kernels.sweep_join import Counters
 from timeloom.model.box import Box, Range
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Span
 
@@ -53,6 +54,7 @@ class Problem:
     right: Side
     fold: Fold | None = None
     threads: int = 1
+    counters: Counters | None = None
     orders: dict[tuple[bool, bool], Order] = field(default_factory=dict)
 
     @classmethod

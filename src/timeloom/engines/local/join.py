@@ -18,6 +18,7 @@ from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_valu
 from timeloom.engines.matches import Matches
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.threads import cores
+from timeloom.kernels.sweep_join import Counters
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -106,6 +107,7 @@ def explain_join(left: object, right: object, request: JoinRequest) -> Explanati
     """Say how a join would run: the driver of each box, and exact candidate counts."""
     task = LocalJoin(left, right, request)
     problem = task.problem()
+    problem.counters = Counters()
     taken = choices(problem, task.boxes, request.algorithm)
     candidates = find(problem, task.boxes, request.algorithm).candidates if taken else 0
     names = list(dict.fromkeys(choice.algorithm for choice in taken)) or ["none"]
@@ -119,6 +121,13 @@ def explain_join(left: object, right: object, request: JoinRequest) -> Explanati
         "right rows": len(task.right.starts),
         "keys": list(request.keys.left),
     }
+    if "sweep" in names:
+        facts |= {
+            "candidates": problem.counters.candidates,
+            "comparisons": problem.counters.comparisons,
+            "getnext calls": problem.counters.getnext,
+            "reduction by lazy joining": problem.counters.reduction,
+        }
     why = tuple(dict.fromkeys(choice.why for choice in taken)) or ("no pair can satisfy this relation",)
     return Explanation("join", "local", facts, why)
 
