@@ -72,11 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", DroppedRowsWarning)
         warnings.showwarning = _warn
         try:
-            program().main(arguments, "timeloom", standalone_mode=False, obj=state)
+            code = program().main(arguments, "timeloom", standalone_mode=False, obj=state)
             sys.stdout.flush()
-            return 0
-        except click.exceptions.Exit as stop:
-            return stop.exit_code
+            return code if isinstance(code, int) else 0
         except (click.Abort, KeyboardInterrupt):
             say("timeloom: interrupted; nothing half-written was left behind")
             return INTERRUPTED

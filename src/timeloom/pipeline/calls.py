@@ -35,10 +35,15 @@ def uses(pipeline: Pipeline) -> dict[str, int]:
     return count
 
 
-def call_options(verb: Verb, step: Step, periods: Periods) -> dict[str, Any]:
-    """The options of a call; periods that the step does not name are those of its tables."""
+def call_options(verb: Verb, step: Step, periods: Periods, points: set[str]) -> dict[str, Any]:
+    """The options of a call; periods that the step does not name are those of its tables.
+
+    ``points`` are the tables in which an empty period means a single instant.
+    """
     known = {option.name for option in options_of(verb)}
     options = dict(step.options)
+    if "empty" in known and points.intersection(step.needs):
+        options.setdefault("empty", "point")
     if "period" in options:
         return options
     for name in verb.inputs:

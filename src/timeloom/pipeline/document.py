@@ -31,6 +31,8 @@ class Document:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
             message = f"no valid YAML: {error.problem or error.context}"
+            if "${" in "".join(text.splitlines()[line - 1 : line]):
+                message += "; inside braces and brackets, put quotes around a text with ${…}"
             raise PipelineError(file, [Fault(line, column, "", secrets.mask(message))]) from None
         except yaml.YAMLError as error:
             raise PipelineError(file, [Fault(1, 1, "", f"no valid YAML: {' '.join(str(error).split())}")]) from None

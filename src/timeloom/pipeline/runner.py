@@ -43,6 +43,7 @@ class Run:
         self.outputs = Outputs()
         self.frames: dict[str, Any] = {}
         self.periods: Periods = {}
+        self.points: set[str] = set()
         self.shown: dict[str, list[Any]] = {}
         self.left_uses = uses(pipeline)
 
@@ -80,6 +81,8 @@ class Run:
                 raise StorageError(f"the rows of source {name!r} changed while they were read: {_source_words(record)}")
         self.frames[name], self.periods[name] = judged.fit, source.period
         self.shown[name] = [source.period] if source.period else []
+        if source.empty == "point":
+            self.points.add(name)
 
     def _settle_unfit(self, name: str, source: Source, judged: Judged, record: SourceRecord) -> None:
         outcomes: dict[str, list[str]] = {"error": [], "quarantine": [], "drop": []}
@@ -127,12 +130,14 @@ class Run:
         self.frames[name] = frame
         self.shown[name] = result_periods(step, options, self.periods, self.engine.columns(frame))
         self.periods[name] = self.shown[name][0] if self.shown[name] else None
+        if self.points.intersection(step.needs):
+            self.points.add(name)
         for table in step.needs:
             self._used(table)
 
     def _call(self, step: Step, record: StepRecord) -> tuple[Any, dict[str, Any]]:
         verb = verbs()[step.verb or ""]
-        options = call_options(verb, step, self.periods)
+        options = call_options(verb, step, self.periods, self.points)
         tables = [self._tables(step.inputs[name]) for name in verb.inputs]
         record.call = {name: _shown(value) for name, value in options.items()}
         with warnings.catch_warnings(record=True) as told:
@@ -201,7 +206,9 @@ def merge_old(sink: Sink, target: Target) -> None:
     if sink.mode == "append":
         prefix = f"{sink.batch}--"
         for file in sorted(target.staging.rglob("*")):
-            if file.is_file() and not file.name.startswith((".", "_")):
+            if file.is_file() and file.name.startswith((".", "_")):
+                file.unlink()
+            elif file.is_file():
                 file.rename(file.with_name(prefix + file.name))
         link_tree(target.path, target.staging, prefix=prefix)
     if sink.mode == "replace_partitions":
