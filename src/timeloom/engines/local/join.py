@@ -111,7 +111,7 @@ def explain_join(left: object, right: object, request: JoinRequest) -> Explanati
     taken = choices(problem, task.boxes, request.algorithm)
     candidates = find(problem, task.boxes, request.algorithm).candidates if taken else 0
     names = list(dict.fromkeys(choice.algorithm for choice in taken)) or ["none"]
-    facts = {
+    facts: dict[str, Any] = {
         "relation": repr(request.relation),
         "how": request.how,
         "algorithm": names[0] if len(names) == 1 else names,
