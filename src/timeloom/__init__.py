@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from timeloom.operators.temporal_join import temporal_join as temporal_join
     from timeloom.operators.top_k import top_k as top_k
     from timeloom.query.sql import sql as sql
+    from timeloom.stab_forest.forest import StabForest as StabForest
 
 __version__ = "0.1.0"
 
@@ -46,6 +47,7 @@ _HOME = {
     "Period": "model.period",
     "Quarantined": "engines.admission",
     "Relation": "model.relation",
+    "StabForest": "stab_forest.forest",
     "StorageError": "errors",
     "Slide": "model.slide",
     "TimeloomError": "errors",
