@@ -84,12 +84,12 @@ def run(
                 continue
             if first == entries:
                 return True
-            state[FIRING] = first
         last = first + 1
         while last < entries and agenda[last, TIME] == time:
             last += 1
-        if state[FIRING] == first:
+        if state[FIRING] < 0:
             move(agenda, first, last, cells, heads, tails)
+            state[FIRING] = first
         while state[FIRING] < last:
             at = state[FIRING]
             if agenda[at, FIRES]:
