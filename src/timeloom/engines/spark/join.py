@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
@@ -10,13 +10,15 @@ from pyspark.sql.pandas.types import from_arrow_type
 from timeloom.engines.axes import same_axis, shared_type
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.boundaries import Slicing
+from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
 from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
-from timeloom.engines.spark.parcels import SideLayout
+from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover
 from timeloom.engines.spark.session import cores, shuffle_partitions
-from timeloom.engines.spark.tasks import JoinTask
+from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
+from timeloom.engines.spark.unmatched import alone, decided, matched_schema
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
 
@@ -67,56 +69,80 @@ class SparkJoin:
         elif column.origin in ("left", "key"):
             found, outer = self.left.schema[column.left], self.request.how in ("right", "full")
         else:
-            kinds = self.left.columns.kind, self.right.columns.kind
-            writer = shared_type(*kinds)
+            writer = shared_type(self.left.columns.kind, self.right.columns.kind)
             kind = writer.type if column.origin == "overlap_start" else writer.end_type
             return T.StructField(column.name, from_arrow_type(kind.arrow, prefer_timestamp_ntz=True))
         return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
 
-    def sent(self, by_key: bool) -> list[Sent]:
-        """Both sides as they are distributed; rows without a key go only where they are kept."""
-        keys = self.request.keys
-        hashes = key_hashes(self.left, self.right, keys) if by_key else (F.lit(0), F.lit(0))
-        found = []
-        for side, names, key in zip((self.left, self.right), (keys.left, keys.right), hashes, strict=True):
-            rows = side.rows
-            if names and side.side not in PRESERVED[self.request.how]:
-                rows = rows.where(~no_key(side, names))
-            found.append(Sent(side, rows, key))
-        return found
+    def sent(self, side: Admitted, key: Column) -> Sent:
+        """A side as it is sent to tasks: rows without a key only if they are kept."""
+        names = self.request.keys.right if side is self.right else self.request.keys.left
+        rows = side.rows
+        if names and side.side not in PRESERVED[self.request.how]:
+            rows = rows.where(~no_key(side, names))
+        return Sent(side, rows, key)
 
-    def task(self, partitions: int) -> JoinTask:
-        """What each task does."""
-        return JoinTask(
+    def matcher(self, reader: Reader) -> Matcher:
+        """How tasks find pairs."""
+        return Matcher(
+            reader,
             self._side_layout(self.left, self.packing.left, self.request.keys.left),
             self._side_layout(self.right, self.packing.right, self.request.keys.right),
             self.pieces,
-            tuple(self.columns),
-            (self.packing.left, self.packing.right),
             self.request.policy,
             self.request.algorithm,
-            partitions,
         )
 
     def _side_layout(self, side: Admitted, places: dict[str, int], keys: Sequence[str]) -> SideLayout:
-        period = side.period
-        return SideLayout(
-            side.side,
-            period,
-            f"p{places[period.start]}",
-            f"p{places[period.end]}",
-            tuple(f"p{places[key]}" for key in keys),
-        )
+        start, end = places[side.period.start], places[side.period.end]
+        return SideLayout(side.side, side.period, f"p{start}", f"p{end}", tuple(f"p{places[key]}" for key in keys))
+
+    def result(self, plan: "Distribution | Broadcast") -> DataFrame:
+        """The result by this plan: what tasks decide alone, and what they decide together."""
+        matcher = self.matcher(plan.reader)
+        task = JoinTask(matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right))
+        result = plan.rows().mapInArrow(task, self.schema)
+        for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
+            undecided = plan.undecided(side)
+            if undecided is not None:
+                result = result.unionAll(self._decided(plan, matcher, side, undecided))
+        return result
+
+    def _decided(self, plan: "Distribution | Broadcast", matcher: Matcher, side: str, rows: DataFrame) -> DataFrame:
+        keys = self.request.keys.right if side == "right" else self.request.keys.left
+        schema = (self.right if side == "right" else self.left).schema
+        places = self.packing.right if side == "right" else self.packing.left
+        reported = matched_schema([schema[key].dataType for key in keys])
+        matched = plan.rows_to_decide(side).mapInArrow(MatchedTask(matcher, side), reported)
+        kept = decided(rows, matched, [places[key] for key in keys], keep_matched=self.request.how == "semi")
+        return alone(kept, side, self.columns, self.schema, self.packing)
 
 
 def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> DataFrame:
     """Join two DataFrames. Nothing runs before an action."""
     task = SparkJoin(left, right, request)
+    if request.strategy == "broadcast":
+        return task.result(broadcast_plan(task))
+    return task.result(shuffled_plan(task))
+
+
+def shuffled_plan(task: SparkJoin) -> Distribution:
+    """Both sides are shuffled by time slice and key."""
+    request = task.request
     partitions = min(shuffle_partitions(task.spark), 2 * cores(task.spark))
     by_key = bool(request.keys) and request.strategy != "slices"
     slicing = Slicing(partitions, min(partitions, cores(task.spark)), by_key)
-    distribution = Distribution(task.pieces, task.packing, slicing, partitions)
-    return distribution.rows(task.sent(by_key)).mapInArrow(task.task(partitions), task.schema)
+    hashes = key_hashes(task.left, task.right, request.keys) if by_key else (F.lit(0), F.lit(0))
+    sides = task.sent(task.left, hashes[0]), task.sent(task.right, hashes[1])
+    return Distribution(*sides, task.pieces, task.packing, slicing, partitions)
+
+
+def broadcast_plan(task: SparkJoin) -> Broadcast:
+    """The right side, or the left one of a right join, is broadcast."""
+    left, right = task.sent(task.left, F.lit(0)), task.sent(task.right, F.lit(0))
+    if task.request.how == "right":
+        left, right = right, left
+    return Broadcast(left, right, task.packing)
 
 
 def _layout(left: T.StructType, right: T.StructType, request: JoinRequest) -> list[OutputColumn]:

@@ -1,8 +1,9 @@
 """The rows that a Spark task has received: packed rows of two sides, with their periods read as ticks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,25 @@ from timeloom.model.policy import Policy
 Positions = NDArray[np.int32]
 
 RIGHT, START_HOME, END_HOME, SOLE = 1, 2, 4, 8
-"""Bits of a tag: the row's side, whether its start or its end lies in this slice, whether this is its only copy."""
+"""Bits of a row: its side, whether its start or its end lies in this slice, whether no other task has a copy of it."""
 
 BITS = 16
-"""A tag is ``(slice * BITS + bits) * partitions + partition``."""
+"""All bits are below this."""
+
+
+class Packed(NamedTuple):
+    """Packed rows of both sides, with the bits and the slice of each."""
+
+    table: pa.Table
+    bits: NDArray[np.int64]
+    slices: NDArray[np.int64]
+
+
+class Reader(Protocol):
+    """Reads what a task receives; rows that may meet come in the same piece."""
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
+        """The rows of a task, in one piece or more."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class SideLayout:
 
 @dataclass(frozen=True)
 class PackedSide:
-    """The rows of one side: their positions among all rows of the task, their ticks, and the bits of their tags."""
+    """The rows of one side: their positions among all rows of the task, their ticks and their bits."""
 
     rows: Positions
     starts: Ticks
@@ -47,56 +63,52 @@ class PackedSide:
     ticks: PeriodTicks
     keys: Keys | None = None
 
-    def taken(self, chosen: NDArray[np.bool_]) -> "PackedSide":
+    def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
         """Some of the rows."""
-        keys = None if self.keys is None else self.keys[chosen]
+        if chosen.all():
+            return self
         return replace(
             self,
             rows=self.rows[chosen],
             starts=self.starts[chosen],
             ends=self.ends[chosen],
             bits=self.bits[chosen],
-            keys=keys,
+            keys=None if self.keys is None else self.keys[chosen],
         )
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """All rows of a task, split by side. Rows of different slices have different keys and so never meet."""
+    """Rows that may meet, split by side. Rows of different slices have different keys, and so never do."""
 
+    packed: Packed
     source: Source
-    size: int
-    bytes: int
     left: PackedSide
     right: PackedSide
     keys: int
 
     @classmethod
-    def read(
-        cls,
-        batches: Iterable[pa.RecordBatch],
-        layouts: tuple[SideLayout, SideLayout],
-        policy: Policy,
-        partitions: int,
-    ) -> "Parcel | None":
-        """Read the batches of a task; None when there are none."""
-        received = [batch for batch in batches if batch.num_rows]
-        if not received:
-            return None
-        table = pa.Table.from_batches(received)
-        source = Source(table)
-        tags = np.asarray(source.column("tag")) // partitions
-        bits, slices = tags % BITS, tags // BITS
-        is_right = (bits & RIGHT) != 0
+    def of(cls, packed: Packed, layouts: tuple[SideLayout, SideLayout], policy: Policy) -> "Parcel":
+        """Split packed rows by side, read their periods and number their keys."""
+        source = Source(packed.table)
+        is_right = (packed.bits & RIGHT) != 0
         rows = [np.flatnonzero(chosen).astype(np.int32) for chosen in (~is_right, is_right)]
-        sides = [_read_side(source, at, bits, layout, policy) for at, layout in zip(rows, layouts, strict=True)]
-        keyed = [_key_table(source, at, slices, layout) for at, layout in zip(rows, layouts, strict=True)]
-        if layouts[0].keys or slices.min() != slices.max():
-            names = keyed[0].column_names, keyed[1].column_names
-            left_keys, right_keys, count = shared_keys(keyed[0], keyed[1], *names)
-            sides = [replace(side, keys=keys) for side, keys in zip(sides, (left_keys, right_keys), strict=True)]
-            return cls(source, table.num_rows, table.nbytes, sides[0], sides[1], count)
-        return cls(source, table.num_rows, table.nbytes, sides[0], sides[1], 0)
+        sides = [_side(source, at, packed.bits, layout, policy) for at, layout in zip(rows, layouts, strict=True)]
+        if not layouts[0].keys and packed.slices.min() == packed.slices.max():
+            return cls(packed, source, sides[0], sides[1], 0)
+        tables = [_key_table(source, at, packed.slices, layout) for at, layout in zip(rows, layouts, strict=True)]
+        names = tables[0].column_names
+        *keys, count = shared_keys(tables[0], tables[1], names, names)
+        left, right = (replace(side, keys=ids) for side, ids in zip(sides, keys, strict=True))
+        return cls(packed, source, left, right, count)
+
+    def __len__(self) -> int:
+        return int(self.packed.table.num_rows)
+
+    @property
+    def row_bytes(self) -> int:
+        """The size of a row on average."""
+        return int(self.packed.table.nbytes) // max(1, len(self))
 
     @cached_property
     def starts(self) -> Ticks:
@@ -109,28 +121,22 @@ class Parcel:
         return self._together(self.left.ends, self.right.ends)
 
     def _together(self, left: Ticks, right: Ticks) -> Ticks:
-        ticks = np.empty(self.size, np.int64)
+        ticks = np.empty(len(self), np.int64)
         ticks[self.left.rows], ticks[self.right.rows] = left, right
         return ticks
 
 
-def _read_side(
-    source: Source, rows: Positions, bits: NDArray[np.int64], layout: SideLayout, policy: Policy
-) -> PackedSide:
+def _side(source: Source, rows: Positions, bits: NDArray[np.int64], layout: SideLayout, policy: Policy) -> PackedSide:
     at = pa.array(rows)
-    columns = {name: source.take(place, at) for name, place in _period_places(layout)}
+    period = layout.period
+    columns = {period.start: source.take(layout.start, at), period.end: source.take(layout.end, at)}
     admitted = _admitted(pa.table(columns), layout, policy)
-    form = layout.period.sentinels[0] if layout.period.sentinels else None
-    ticks = replace(admitted.ticks, open_form=form)
-    return PackedSide(rows, admitted.starts, admitted.ends, bits[rows], ticks)
-
-
-def _period_places(layout: SideLayout) -> list[tuple[str, str]]:
-    return [(layout.period.start, layout.start), (layout.period.end, layout.end)]
+    form = period.sentinels[0] if period.sentinels else None
+    return PackedSide(rows, admitted.starts, admitted.ends, bits[rows], replace(admitted.ticks, open_form=form))
 
 
 def _admitted(periods: pa.Table, layout: SideLayout, policy: Policy) -> Admitted:
-    """Judge the rows; only an error can come of it, all other policies were carried out before the shuffle."""
+    """Judge the rows. Only an error can come of it: rows to be dropped have not come here."""
     try:
         return admit(periods, layout.period, layout.name, Policy("error", "point" if policy.empty == "point" else None))
     except InvalidInputError as error:

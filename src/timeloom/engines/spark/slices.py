@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.boundaries import RESULT, SAMPLE, Slicing
 
 HASHED = 8
@@ -21,10 +22,13 @@ def boundaries(rows: DataFrame, slicing: Slicing) -> DataFrame:
     return reaching.orderBy("rank").limit(SAMPLE).mapInArrow(slicing, RESULT)
 
 
-def sample_rank(schema: T.StructType, names: dict[str, str]) -> Column:
-    """A hash of a row's content that orders rows at random, but always in the same way."""
-    atomic = [names[name] for name in schema.names if _is_atomic(schema[name].dataType)]
-    return F.xxhash64(*atomic[:HASHED])
+def sample_rank(side: Admitted, key: Column) -> Column:
+    """A hash of a row's content that orders rows at random, but always in the same way.
+
+    It covers all that decides about slices, so rows of equal rank are interchangeable.
+    """
+    atomic = [name for name in side.schema.names if _is_atomic(side.schema[name].dataType)]
+    return F.xxhash64(side.columns.raw_start, side.columns.raw_end, key, *map(side.column, atomic[:HASHED]))
 
 
 def number(frame: DataFrame, ticks: dict[str, Column], slices: int) -> DataFrame:

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from timeloom.engines.algorithms import find
 from timeloom.engines.local.gather import NO_ROW, Rows, positions
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
-from timeloom.engines.spark.parcels import END_HOME, START_HOME, PackedSide, Parcel, SideLayout
+from timeloom.engines.spark.parcels import END_HOME, SOLE, START_HOME, PackedSide, Parcel, Reader, SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
@@ -21,59 +22,89 @@ BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class JoinTask:
-    """Joins the rows of one partition. Pairs are rows of the packed table; payload is taken by position."""
+class Matcher:
+    """Finds the pairs among the rows of a task. Pairs are positions in the task's packed rows."""
 
+    reader: Reader
     left: SideLayout
     right: SideLayout
     pieces: tuple[Piece, ...]
-    columns: tuple[OutputColumn, ...]
-    places: tuple[dict[str, int], dict[str, int]]
     policy: Policy
     algorithm: str
-    partitions: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Join one partition."""
-        parcel = Parcel.read(batches, (self.left, self.right), self.policy, self.partitions)
-        if parcel is None:
-            return
-        for lefts, rights in self.pairs(parcel):
-            yield self.assemble(parcel, lefts, rights)
+    def parcels(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Parcel]:
+        """Everything that the task receives."""
+        for packed in self.reader.read(batches):
+            yield Parcel.of(packed, (self.left, self.right), self.policy)
 
-    def pairs(self, parcel: Parcel) -> Iterator[tuple[Rows, Rows]]:
-        """All pairs as rows of the packed table, in batches."""
+    def pairs(self, parcel: Parcel, rows: int) -> Iterator[tuple[Rows, Rows]]:
+        """All pairs, in batches of at most so many."""
         for piece in self.pieces:
-            left, right = self._sides(parcel, piece)
+            left, right = _sides(parcel, piece)
             problem = Problem.of(
                 Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), parcel.keys
             )
             for source in find(problem, (piece.box,), self.algorithm).sources:
-                step = self._batch_rows(parcel)
-                for first in range(0, source.candidates, step):
-                    last = min(first + step, source.candidates)
-                    lefts, rights = source.write_range(left.rows, right.rows, first, last)
-                    if lefts.size:
-                        yield cast("Rows", lefts), cast("Rows", rights)
+                arranged = source.arranged(left.rows, right.rows)
+                for first in range(0, source.candidates, rows):
+                    last = min(first + rows, source.candidates)
+                    lefts, rights = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
+                    size = source.fill(arranged, first, last, (lefts, rights))
+                    if size:
+                        yield lefts[:size], rights[:size]
 
-    def assemble(self, parcel: Parcel, lefts: Rows, rights: Rows) -> pa.RecordBatch:
+    def matched(self, parcel: Parcel) -> NDArray[np.bool_]:
+        """Which of the packed rows are in a pair."""
+        seen = np.zeros(len(parcel), np.bool_)
+        for lefts, rights in self.pairs(parcel, 1 << 22):
+            seen[lefts] = True
+            seen[rights] = True
+        return seen
+
+
+@dataclass(frozen=True)
+class JoinTask:
+    """Joins the rows of one partition.
+
+    Rows without a partner are written here only if no other task has a copy of them.
+    """
+
+    matcher: Matcher
+    how: str
+    columns: tuple[OutputColumn, ...]
+    places: tuple[dict[str, int], dict[str, int]]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Join one partition."""
+        for parcel in self.matcher.parcels(batches):
+            rows = int(min(1 << 20, max(1 << 12, BATCH_BYTES // max(16, parcel.row_bytes))))
+            for lefts, rights in self._found(parcel, rows):
+                for first in range(0, lefts.size, rows):
+                    yield self._assemble(parcel, lefts[first : first + rows], rights[first : first + rows])
+
+    def _found(self, parcel: Parcel, rows: int) -> Iterator[tuple[Rows, Rows]]:
+        if self.how in ("semi", "anti"):
+            chosen = self.matcher.matched(parcel) == (self.how == "semi")
+            yield _alone(parcel.left, chosen)
+            return
+        seen = np.zeros(len(parcel), np.bool_)
+        for lefts, rights in self.matcher.pairs(parcel, rows):
+            if self.how != "inner":
+                seen[lefts] = True
+                seen[rights] = True
+            yield lefts, rights
+        if self.how in ("left", "full"):
+            yield _alone(parcel.left, ~seen)
+        if self.how in ("right", "full"):
+            yield _alone(parcel.right, ~seen)[::-1]
+
+    def _assemble(self, parcel: Parcel, lefts: Rows, rights: Rows) -> pa.RecordBatch:
         """Gather the output columns for pairs of packed rows."""
         at = positions(lefts), positions(rights)
         arrays = [self._column(parcel, column, at, lefts, rights) for column in self.columns]
         if not arrays:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * lefts.size, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
-
-    def _sides(self, parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:
-        """Both sides for a piece: of the driven one only the rows whose point has its home here."""
-        bit = END_HOME if piece.driver.by_end else START_HOME
-        if piece.driven == "left":
-            return parcel.left.taken((parcel.left.bits & bit) != 0), parcel.right
-        return parcel.left, parcel.right.taken((parcel.right.bits & bit) != 0)
-
-    def _batch_rows(self, parcel: Parcel) -> int:
-        width = max(16, parcel.bytes // parcel.size)
-        return int(min(1 << 20, max(1 << 12, BATCH_BYTES // width)))
 
     def _column(
         self, parcel: Parcel, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
@@ -89,6 +120,38 @@ class JoinTask:
             return values
         others = _taken(parcel, self.places[1][column.right], at[1])
         return pc.if_else(at[0].is_valid(), values, others.cast(values.type))
+
+
+@dataclass(frozen=True)
+class MatchedTask:
+    """Tells which rows of a side that are in several tasks have a partner here: by period and key, which decide it."""
+
+    matcher: Matcher
+    side: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Mark the rows of one partition."""
+        layout = self.matcher.right if self.side == "right" else self.matcher.left
+        for parcel in self.matcher.parcels(batches):
+            side = parcel.right if self.side == "right" else parcel.left
+            found = side.where(self.matcher.matched(parcel)[side.rows] & ((side.bits & SOLE) == 0))
+            keys = [parcel.source.take(place, pa.array(found.rows)).combine_chunks() for place in layout.keys]
+            names = ["start", "end", *(f"k{number}" for number in range(len(keys)))]
+            yield pa.RecordBatch.from_arrays([pa.array(found.starts), pa.array(found.ends), *keys], names=names)
+
+
+def _sides(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:
+    """Both sides for a piece: of the driven one only the rows whose point has its home here."""
+    bit = END_HOME if piece.driver.by_end else START_HOME
+    if piece.driven == "left":
+        return parcel.left.where((parcel.left.bits & bit) != 0), parcel.right
+    return parcel.left, parcel.right.where((parcel.right.bits & bit) != 0)
+
+
+def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """The chosen rows of a side, without partners; only those that no other task has."""
+    rows = side.rows[chosen[side.rows] & ((side.bits & SOLE) != 0)]
+    return rows, np.full(rows.size, NO_ROW, np.int32)
 
 
 def _taken(parcel: Parcel, place: int, rows: pa.Array) -> pa.Array:
