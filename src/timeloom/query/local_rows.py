@@ -10,7 +10,7 @@ from timeloom.engines.keys import group_keys
 from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import evaluate
-from timeloom.kernels.aggregate import timeline
+from timeloom.engines.threads import cores
 from timeloom.model.measures import Measure
 from timeloom.query.expressions import Evaluator
 from timeloom.query.scope import Scope
@@ -65,7 +65,7 @@ class LocalRows:
         points = rank[groups] if keys else codes
         filler = np.zeros(0 if keys else 1, np.int64)
         starts = np.concatenate([points, filler])
-        swept = Sweep(timeline(starts, starts + 1), starts, starts + 1, points.size)
+        swept = Sweep.of(starts, starts + 1, points.size, cores())
         source = Source(table)
         columns = {name: table[name].take(pa.array(np.sort(leaders))) for name in keys}
         for measure in measures:

@@ -15,7 +15,6 @@ from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
-from timeloom.kernels.aggregate import timeline
 from timeloom.kernels.bisw import Ticks, Windows
 from timeloom.model.explanation import Explanation
 from timeloom.model.policy import Policy
@@ -73,7 +72,7 @@ def aggregates(
     rows = np.flatnonzero(enter < leave)
     steps = np.arange(request.steps + 1, dtype=np.int64)
     starts, ends = np.concatenate([enter[rows], steps]), np.concatenate([leave[rows], steps + 1])
-    swept = Sweep(timeline(starts, ends), starts, ends, rows.size)
+    swept = Sweep.of(starts, ends, rows.size, cores())
     names = list(dict.fromkeys(measure.column for measure in request.measures))
     inside = Source(table.select([name for name in names if name is not None]).take(pa.array(rows)))
     tasks = [

@@ -1,0 +1,210 @@
+"""Bitemporal sliding windows: the index against the thesis's peers (its chapter 5), on a history of orders."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+import timeloom as tl
+from benchmarks.bitemporal_orders import Orders, orders
+from benchmarks.bitemporal_peers import Delta, RTree, Scan, TimelineIndex, Trees
+from benchmarks.measuring import Line, show, timed
+from timeloom.bitemporal.timelines import Timelines
+from timeloom.model.ticks import FOREVER
+
+TRANSACTIONS = 1000
+"""A batch of the dispatcher."""
+
+
+def loaded_timeline(data: Orders) -> TimelineIndex:
+    index = TimelineIndex(data)
+    ended = np.flatnonzero(data.sys_end != FOREVER)
+    ended = ended[np.argsort(data.sys_end[ended], kind="stable")]
+    index.append(np.arange(len(data)), data.sys_start, ended, data.sys_end[ended])
+    return index
+
+
+def turns(ratio: tuple[int, int]) -> Iterator[str]:
+    while True:
+        yield from ["sys"] * ratio[0] + ["app"] * ratio[1]
+
+
+def peer_slides(peer: object, ratio: tuple[int, int], steps: int) -> list[Delta]:
+    slide = {"sys": peer.slide_sys, "app": peer.slide_app}
+    return [slide[axis]() for axis, _ in zip(turns(ratio), range(steps), strict=False)]
+
+
+def our_query(index: tl.BitemporalIndex, sys: int, app: int, ratio: tuple[int, int], steps: int):
+    return index.windows(
+        sys=tl.Slide(sys - 1, 1, 1 if ratio[0] else 0),
+        app=tl.Slide(app - 1, 1, 1 if ratio[1] else 0),
+        ratio=ratio,
+        steps=steps,
+    )
+
+
+def same(ours: list, theirs: list[Delta]) -> None:
+    for step, (entered, left) in zip(ours, theirs, strict=True):
+        assert step.entered.tolist() == sorted(entered.tolist())
+        assert step.left.tolist() == sorted(left.tolist())
+
+
+def sliding(index: tl.BitemporalIndex, sys: int, app: int, ratio: tuple[int, int], steps: int) -> float:
+    """Seconds for all slides, without the initial window."""
+    best = float("inf")
+    for _ in range(3):
+        found = iter(our_query(index, sys, app, ratio, steps))
+        next(found)
+        began = time.perf_counter()
+        for _ in found:
+            pass
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+def peer_sliding(peer: object, sys: int, app: int, ratio: tuple[int, int], steps: int) -> float:
+    peer.initial(sys, app)
+    began = time.perf_counter()
+    peer_slides(peer, ratio, steps)
+    return time.perf_counter() - began
+
+
+def initial_windows(data: Orders, indexes: dict, peers: dict) -> list[Line]:
+    """Figures 5.1 and 5.2."""
+    lines = []
+    app = data.instants // 2
+    for name, index in indexes.items():
+        sys = data.latest // 2 if name == "retroactive" else data.latest
+        expected = Scan(data).initial(sys, app)
+
+        def ask(index=index, sys=sys):
+            return next(iter(our_query(index, sys, app, (1, 1), 0))).entered
+
+        assert np.array_equal(ask(), expected)
+        ours = timed(ask, 5)
+        for peer_name, peer in peers.items():
+            assert np.array_equal(peer.initial(sys, app), expected), peer_name
+            target = "10 x" if peer_name == "timeline index" else ""
+            lines.append(
+                Line(f"initial window, {name}", ours, peer_name, timed(partial(peer.initial, sys, app), 2), target)
+            )
+    return lines
+
+
+def slides(data: Orders, index: tl.BitemporalIndex, peers: dict, budget: int) -> list[Line]:
+    """Figures 5.3, 5.4, 5.5 and 5.6: seconds for one slide on average."""
+    lines = []
+    middle, app = data.latest // 2, data.instants // 2
+    cases = [
+        ("system slide", middle, (1, 0), 50, "5 x"),
+        ("application slides", data.latest, (0, 1), budget, "1/1.3 x"),
+    ]
+    cases += [(f"both, 1:{n}", middle, (1, n), max(200, 2 * n), "1 x") for n in (1, 4, 10, 100)]
+    for case, sys, ratio, steps, target in cases:
+        for name, peer in peers.items():
+            count = steps if name == "timeline index" else min(steps, 20)
+            peer.initial(sys, app)
+            same(list(our_query(index, sys, app, ratio, min(count, 50)))[1:], peer_slides(peer, ratio, min(count, 50)))
+            ours = sliding(index, sys, app, ratio, count) / count
+            theirs = peer_sliding(peer, sys, app, ratio, count) / count
+            lines.append(
+                Line(f"{case} (µs)", ours * 1e6, name, theirs * 1e6, target if name == "timeline index" else "")
+            )
+    return lines
+
+
+def batches(data: Orders) -> Iterator[tuple[slice, np.ndarray]]:
+    """The rows and the ends of each batch of transactions, the initial load being the first."""
+    ended = np.flatnonzero(data.sys_end != FOREVER)
+    ended = ended[np.argsort(data.sys_end[ended], kind="stable")]
+    times = data.sys_end[ended]
+    edges = np.append(np.arange(1, data.latest + 1, TRANSACTIONS), data.latest + 1)
+    for low, high in pairwise(edges):
+        begin, end = np.searchsorted(data.sys_start, [low, high])
+        first, last = np.searchsorted(times, [low, high])
+        yield slice(begin, end), ended[first:last]
+
+
+def maintain_ours(data: Orders, *, retroactive: bool) -> float:
+    lines = Timelines(retroactive=retroactive, bucket=None, checkpoint_every=None)
+    spent = 0.0
+    for rows, ended in batches(data):
+        columns = (
+            data.sys_start[rows],
+            np.where(data.sys_end[rows] <= data.sys_start[rows.stop - 1], data.sys_end[rows], FOREVER),
+            data.app_start[rows],
+            data.app_end[rows],
+        )
+        earlier = ended[ended < rows.start]
+        began = time.perf_counter()
+        lines.apply(columns, earlier, data.sys_end[earlier])
+        spent += time.perf_counter() - began
+    return spent
+
+
+def maintain_timeline(data: Orders) -> float:
+    index = TimelineIndex(data)
+    spent = 0.0
+    for rows, ended in batches(data):
+        numbers = np.arange(rows.start, rows.stop)
+        began = time.perf_counter()
+        index.append(numbers, data.sys_start[rows], ended, data.sys_end[ended])
+        spent += time.perf_counter() - began
+    return spent
+
+
+def maintenance(data: Orders) -> list[Line]:
+    """Figure 5.7."""
+    theirs = min(maintain_timeline(data) for _ in range(2))
+    ours = min(maintain_ours(data, retroactive=True) for _ in range(2))
+    return [Line("maintenance, all batches", ours, "timeline index", theirs, "1/1.5 x")]
+
+
+def memory(index: tl.BitemporalIndex, timeline: TimelineIndex, data: Orders) -> None:
+    """Figure 5.8."""
+    timeline.initial(data.latest, data.instants // 2)
+    ours, theirs = index.nbytes / len(data), timeline.nbytes / len(data)
+    print(f"memory: {ours:.1f} bytes a row, timeline index {theirs:.1f}: {ours / theirs:.0%} (wanted 60 %)")
+
+
+def whole_query(data: Orders) -> None:
+    """All steps in one pass over the table, against the index, step by step."""
+    table = data.table()
+    options = {"sys": tl.Slide(0, data.latest // 2, 1), "app": tl.Slide(0, data.instants // 2, 1), "steps": 1000}
+    index = tl.BitemporalIndex(table)
+
+    def by_index() -> list[int]:
+        return [step.values["n"] for step in index.windows(**options, select={"n": "count"})]
+
+    def in_one_pass() -> pa.Table:
+        return tl.sliding_windows(table, **options)
+
+    assert by_index() == in_one_pass()["n"].to_pylist()
+    print(f"1,000 steps of a count: one pass {timed(in_one_pass):.3f} s, by the index {timed(by_index):.3f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", choices=["small", "full"], default="full")
+    options = parser.parse_args()
+    data = orders(2_000_000 if options.scale == "full" else 100_000)
+    timeline = loaded_timeline(data)
+    peers = {"timeline index": timeline, "search trees": Trees(data), "R-tree": RTree(data), "table scan": Scan(data)}
+    index = tl.BitemporalIndex(data.table(), checkpoint_every=None)
+    plain = index.nbytes
+    memory(index, timeline, data)
+    index.checkpoint()
+    print(f"{len(data):,} versions; a checkpoint adds {(index.nbytes - plain) / len(data):.1f} bytes a row")
+    present = tl.BitemporalIndex(data.table(), retroactive=False)
+    show("Initial windows", initial_windows(data, {"retroactive": index, "non-retroactive": present}, peers))
+    show("Slides", slides(data, index, peers, 2000))
+    show("Maintenance", maintenance(data))
+    whole_query(data)
+
+
+if __name__ == "__main__":
+    main()
