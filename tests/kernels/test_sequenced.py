@@ -20,7 +20,8 @@ def rows_of(*arrays: np.ndarray) -> list[tuple]:
 
 @given(periods())
 def test_cover_is_the_union(rows):
-    assert rows_of(*sequenced.cover(*columns(rows))) == reference.coalesce(rows)
+    edges = sequenced.cover(*columns(rows)).values
+    assert rows_of(edges[::2], edges[1::2]) == reference.coalesce(rows)
 
 
 @given(periods(), periods())
@@ -37,3 +38,13 @@ def test_touching_periods_leave_no_piece_between_them():
 def test_open_ends_are_covered_to_the_end():
     covered = sequenced.cover(*columns([(5, FOREVER)]))
     assert rows_of(*sequenced.subtract(*columns([(0, FOREVER), (6, FOREVER)]), covered)) == [(0, 0, 5)]
+
+
+def test_many_rows_are_looked_up_block_by_block():
+    right = [(4 * at, 4 * at + 2) for at in range(1000)]
+    left = [(start, start + 3) for start in range(0, 4000, 3)]
+    found = sequenced.subtract(*columns(left), sequenced.cover(*columns(right)))
+    uncovered = np.arange(4003) % 4 >= 2
+    uncovered[4000:] = True
+    assert (found.ends - found.starts).sum() == sum(int(uncovered[start:end].sum()) for start, end in left)
+    assert all(uncovered[start:end].all() for start, end in zip(found.starts, found.ends, strict=True))

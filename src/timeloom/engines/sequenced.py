@@ -65,29 +65,22 @@ class TwoSides:
             by_row = np.argsort(found.outer, kind="stable")
             pieces = sequenced.Pieces(found.outer[by_row], found.starts[by_row], found.ends[by_row])
         else:
-            pieces = subtract(*mine, cover(*others, self.threads), self.threads)
+            pieces = subtract(*mine, sequenced.cover(*others), self.threads)
         if self.fold is None:
             return pieces
         return sequenced.Pieces(pieces.rows, self.fold.unfold(pieces.starts), self.fold.unfold(pieces.ends))
 
 
-def cover(starts: Ticks, ends: Ticks, threads: int) -> sequenced.Cover:
-    """Unite periods, both endpoints being sorted side by side."""
-    by_start, by_end = in_parallel([partial(order.sort, starts), partial(order.sort, ends)], threads)
-    return sequenced.Cover(*sequenced.unite(by_start.values, by_end.values))
-
-
-def subtract(starts: Ticks, ends: Ticks, covered: sequenced.Cover, threads: int) -> sequenced.Pieces:
+def subtract(starts: Ticks, ends: Ticks, covered: order.Order, threads: int) -> sequenced.Pieces:
     """The uncovered pieces of each row; every thread writes those of its own range of rows."""
-    by_end = order.sort(covered.ends)
     ranges = chunks(starts.size, threads)
-    counts, first = np.zeros(starts.size + 1, np.int64), np.empty(starts.size, np.int32)
-    grid = by_end.values, by_end.offsets, by_end.base, by_end.shift
-    count = partial(sequenced.count_pieces, *grid, starts, ends, first, covered.starts, covered.ends)
-    in_parallel([partial(count, *part, counts) for part in ranges], threads)
-    np.cumsum(counts, out=counts)
-    size = int(counts[-1])
-    pieces = sequenced.Pieces(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
-    write = partial(sequenced.write_pieces, starts, ends, first, covered.starts, covered.ends)
-    in_parallel([partial(write, *part, counts, pieces.rows, pieces.starts, pieces.ends) for part in ranges], threads)
+    offsets, first = np.zeros(starts.size + 1, np.int64), np.empty(starts.size, np.int32)
+    grid = covered.values, covered.offsets, covered.base, covered.shift
+    count = partial(sequenced.count_pieces, *grid, starts, ends)
+    in_parallel([partial(count, *part, first, offsets) for part in ranges], threads)
+    np.cumsum(offsets, out=offsets)
+    pieces = sequenced.Pieces.room(int(offsets[-1]))
+    write = partial(sequenced.write_pieces, covered.values, starts, ends)
+    out = pieces.rows, pieces.starts, pieces.ends
+    in_parallel([partial(write, *part, first, offsets, *out) for part in ranges], threads)
     return pieces

@@ -5,14 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks, rank, sort
+from timeloom.kernels.order import Order, Positions, Ticks, bucket, sort
 
-
-class Cover(NamedTuple):
-    """The union of a set of periods: disjoint, ascending, never touching."""
-
-    starts: Ticks
-    ends: Ticks
+BLOCK = 512
+"""Rows that are looked up together: their memory accesses overlap instead of waiting for each other."""
 
 
 class Pieces(NamedTuple):
@@ -22,82 +18,96 @@ class Pieces(NamedTuple):
     starts: Ticks
     ends: Ticks
 
+    @classmethod
+    def room(cls, size: int) -> "Pieces":
+        """Space for so many pieces."""
+        return cls(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
 
-def cover(starts: Ticks, ends: Ticks) -> Cover:
-    """Unite periods; overlapping and touching ones become one."""
-    return Cover(*unite(sort(starts).values, sort(ends).values))
+
+def cover(starts: Ticks, ends: Ticks) -> Order:
+    """Unite periods; the union is the order of its edges, at which covered time alternately begins and ends."""
+    by_start = sort(starts)
+    return sort(unite(by_start.values, by_start.ids, ends))
 
 
 @compiled
-def unite(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
-    """Unite periods given as their starts and their ends, each sorted by itself.
-
-    No period spans the time between the k-th end and the next start, in these orders, exactly if the one precedes the
-    other: then k + 1 periods have begun before it and k + 1 have ended.
-    """
-    size = 0
-    united_starts = np.empty(starts.size, np.int64)
-    united_ends = np.empty(starts.size, np.int64)
+def unite(starts: Ticks, ids: Positions, ends: Ticks) -> Ticks:
+    """The edges of a union of periods, given by sorted starts with their rows; touching periods become one."""
+    edges, size = np.empty(2 * starts.size, np.int64), 0
     for k in range(starts.size):
-        if k == 0 or starts[k] > ends[k - 1]:
-            united_starts[size] = starts[k]
-            size += 1
-        united_ends[size - 1] = ends[k]
-    return united_starts[:size].copy(), united_ends[:size].copy()
+        end = ends[ids[k]]
+        if size > 0 and starts[k] <= edges[size - 1]:
+            edges[size - 1] = max(edges[size - 1], end)
+        else:
+            edges[size] = starts[k]
+            edges[size + 1] = end
+            size += 2
+    return edges[:size].copy()
 
 
-def subtract(starts: Ticks, ends: Ticks, covered: Cover) -> Pieces:
+def subtract(starts: Ticks, ends: Ticks, covered: Order) -> Pieces:
     """The maximal sub-periods of each row outside the cover."""
-    by_end = sort(covered.ends)
-    grid = by_end.values, by_end.offsets, by_end.base, by_end.shift
     offsets, first = np.zeros(starts.size + 1, np.int64), np.empty(starts.size, np.int32)
-    count_pieces(*grid, starts, ends, first, *covered, 0, starts.size, offsets)
+    grid = covered.values, covered.offsets, covered.base, covered.shift
+    count_pieces(*grid, starts, ends, 0, starts.size, first, offsets)
     np.cumsum(offsets, out=offsets)
-    size = int(offsets[-1])
-    pieces = Pieces(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
-    write_pieces(starts, ends, first, *covered, 0, starts.size, offsets, pieces.rows, pieces.starts, pieces.ends)
+    pieces = Pieces.room(int(offsets[-1]))
+    out = pieces.rows, pieces.starts, pieces.ends
+    write_pieces(covered.values, starts, ends, 0, starts.size, first, offsets, *out)
     return pieces
 
 
 @compiled
 def count_pieces(
-    values: Ticks,
+    edges: Ticks,
     offsets: Positions,
     base: int,
     shift: int,
     starts: Ticks,
     ends: Ticks,
-    first: Positions,
-    cover_starts: Ticks,
-    cover_ends: Ticks,
     begin: int,
     stop: int,
+    first: Positions,
     counts: Ticks,
 ) -> None:
     """Count the uncovered pieces of the rows ``begin:stop`` into ``counts[row + 1]``.
 
-    Also note, for the writing, the first period of the cover that ends after each row starts; the first four arguments
-    are the sorted order of the cover's ends.
+    Also note the first edge after each row's start; its number is even exactly if the start is not covered. The first
+    four arguments are the order of the cover's edges.
     """
-    for row in range(begin, stop):
-        first[row] = rank(values, offsets, base, shift, starts[row] + 1)
-        at, k, pieces = starts[row], first[row], 0
-        while k < cover_starts.size and cover_starts[k] < ends[row]:
-            pieces += cover_starts[k] > at
-            at = cover_ends[k]
-            k += 1
-        counts[row + 1] = pieces + (at < ends[row])
+    low, high, nearest = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int64)
+    for block in range(begin, stop, BLOCK):
+        size = min(BLOCK, stop - block)
+        for k in range(size):
+            number = bucket(starts[block + k] + 1, base, shift, offsets.size - 1)
+            low[k], high[k] = offsets[number], offsets[number + 1]
+        for k in range(size):
+            nearest[k] = edges[low[k]] if low[k] < high[k] else 0
+        for k in range(size):
+            row, edge, last = block + k, low[k], high[k]
+            if edge < last and nearest[k] <= starts[row]:
+                edge += 1
+                while edge < last:
+                    middle = (edge + last) >> 1
+                    if edges[middle] <= starts[row]:
+                        edge = middle + 1
+                    else:
+                        last = middle
+            first[row], pieces = edge, 0
+            while edge < edges.size and edges[edge] < ends[row]:
+                pieces += 1 - (edge & 1)
+                edge += 1
+            counts[row + 1] = pieces + 1 - (edge & 1)
 
 
 @compiled
 def write_pieces(
+    edges: Ticks,
     starts: Ticks,
     ends: Ticks,
-    first: Positions,
-    cover_starts: Ticks,
-    cover_ends: Ticks,
     begin: int,
     stop: int,
+    first: Positions,
     offsets: Ticks,
     rows: Positions,
     piece_starts: Ticks,
@@ -105,16 +115,20 @@ def write_pieces(
 ) -> None:
     """Write the uncovered pieces of the rows ``begin:stop``, each row's at its offset."""
     for row in range(begin, stop):
-        at, k, out = starts[row], first[row], offsets[row]
-        while k < cover_starts.size and cover_starts[k] < ends[row]:
-            if cover_starts[k] > at:
+        out = offsets[row]
+        if out == offsets[row + 1]:
+            continue
+        at, edge = starts[row], first[row]
+        while edge < edges.size and edges[edge] < ends[row]:
+            if edge & 1:
+                at = edges[edge]
+            else:
                 rows[out] = row
                 piece_starts[out] = at
-                piece_ends[out] = cover_starts[k]
+                piece_ends[out] = edges[edge]
                 out += 1
-            at = cover_ends[k]
-            k += 1
-        if at < ends[row]:
+            edge += 1
+        if edge & 1 == 0:
             rows[out] = row
             piece_starts[out] = at
             piece_ends[out] = ends[row]

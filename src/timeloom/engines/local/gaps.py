@@ -7,8 +7,9 @@ import pyarrow as pa
 from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped, window_ticks
-from timeloom.engines.sequenced import cover, subtract
+from timeloom.engines.sequenced import subtract
 from timeloom.engines.threads import cores
+from timeloom.kernels.sequenced import cover
 from timeloom.model.sequenced import GapsRequest
 
 
@@ -20,7 +21,6 @@ def gaps(df: object, request: GapsRequest) -> Any:
     admitted = admit(table, request.period, "input", request.policy)
     window = window_ticks(request.within, admitted.ticks)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
-    covered = cover(grouped.starts, grouped.ends, cores())
-    free = subtract(*grouped.spans()[:2], covered, cores())
+    free = subtract(*grouped.spans()[:2], cover(grouped.starts, grouped.ends), cores())
     columns = grouped.columns(admitted.table, by, admitted.ticks, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
