@@ -42,8 +42,8 @@ def count_ranked(points: Points, slots: Positions, ranked: Ranks) -> Numbers:
     """Count the points in each rectangle; ``slots`` matter only if some row needs a sweep."""
     counts, upper, lower = settle(ranked, points.size, NO_TOTALS, NO_TOTALS)
     for pending, sign in ((upper, 1), (lower, -1)):
-        if pending[0].size:
-            sweep_counts(slots, *in_sweep_order(Pending(*pending)), sign, counts)
+        if pending.rows.size:
+            sweep_counts(slots, *in_sweep_order(pending), sign, counts)
     return counts
 
 
@@ -51,8 +51,8 @@ def sum_ranked(points: Points, slots: Positions, ranked: Ranks, weights: Weights
     """Add up the weights of the points in each rectangle; ``slots`` matter only if some row needs a sweep."""
     sums, upper, lower = settle(ranked, points.size, weights.by_start, weights.by_end)
     for pending, sign in ((upper, 1), (lower, -1)):
-        if pending[0].size:
-            sweep_sums(slots, weights.entering, *in_sweep_order(Pending(*pending)), sign, sums)
+        if pending.rows.size:
+            sweep_sums(slots, weights.entering, *in_sweep_order(pending), sign, sums)
     return sums
 
 
@@ -92,17 +92,26 @@ def rows_to_sweep(ranked: Ranks, size: int) -> int:
     return found
 
 
-@compiled
-def settle(
-    ranked: Ranks, size: int, start_totals: Numbers, end_totals: Numbers
-) -> tuple[
-    Numbers,
-    tuple[Positions, Positions, Positions, Positions],
-    tuple[Positions, Positions, Positions, Positions],
-]:
+def settle(ranked: Ranks, size: int, start_totals: Numbers, end_totals: Numbers) -> tuple[Numbers, Pending, Pending]:
     """Answer every corner that is a plain rank; gather the others, apart for the last and the first position."""
-    settled = np.zeros(ranked.first.size, np.int64)
-    upper, lower = empty_pending(settled.size), empty_pending(settled.size)
+    rows = ranked.first.size
+    settled = np.zeros(rows, np.int64)
+    upper, lower = (Pending(*(np.empty(rows, np.int32) for _ in range(4))) for _ in range(2))
+    uppers, lowers = settle_rows(ranked, size, start_totals, end_totals, settled, upper, lower)
+    return settled, Pending(*(column[:uppers] for column in upper)), Pending(*(column[:lowers] for column in lower))
+
+
+@compiled
+def settle_rows(
+    ranked: Ranks,
+    size: int,
+    start_totals: Numbers,
+    end_totals: Numbers,
+    settled: Numbers,
+    upper: Pending,
+    lower: Pending,
+) -> tuple[int, int]:
+    """Settle row by row; the numbers of pending entries written."""
     uppers, lowers, weighted = 0, 0, start_totals.size > 0
     for row in range(settled.size):
         first, last, low, high = ranked.first[row], ranked.last[row], ranked.low[row], ranked.high[row]
@@ -127,7 +136,7 @@ def settle(
         if to_high == SWEEP or to_low == SWEEP:
             note(lower, lowers, row, first, low if to_low == SWEEP else 0, high if to_high == SWEEP else 0)
             lowers += 1
-    return settled, shortened(upper, uppers), shortened(lower, lowers)
+    return uppers, lowers
 
 
 @compiled
@@ -159,24 +168,6 @@ def weight(answer: int, taken: int, slot: int, start_totals: Numbers, end_totals
 
 
 @compiled
-def empty_pending(size: int) -> tuple[Positions, Positions, Positions, Positions]:
-    """Room for as many pending corners."""
-    return np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-
-
-@compiled
-def note(
-    pending: tuple[Positions, Positions, Positions, Positions], size: int, row: int, taken: int, low: int, high: int
-) -> None:
-    """Keep what a sweep must answer as entry number ``size``; slot 0 stands for a corner that is settled."""
-    rows, takens, lows, highs = pending
-    rows[size], takens[size], lows[size], highs[size] = row, taken, low, high
-
-
-@compiled
-def shortened(
-    pending: tuple[Positions, Positions, Positions, Positions], size: int
-) -> tuple[Positions, Positions, Positions, Positions]:
-    """The entries that are in use."""
-    rows, taken, low, high = pending
-    return rows[:size], taken[:size], low[:size], high[:size]
+def note(pending: Pending, entry: int, row: int, taken: int, low: int, high: int) -> None:
+    """Keep what a sweep must answer; slot 0 stands for a corner that is settled."""
+    pending.rows[entry], pending.taken[entry], pending.low[entry], pending.high[entry] = row, taken, low, high

@@ -95,10 +95,17 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
             ranked.nested[row] = low > 0 and (c - 1 <= b or c - 1 == b + 1)
 
 
-@compiled
 def places(ids: Positions, other_ids: Positions) -> Positions:
     """For each row in the first order, its place in the other."""
-    place_of = np.empty(ids.size, np.int32)
+    place_of, found = np.empty(ids.size, np.int32), np.empty(ids.size, np.int32)
+    find_places(ids, other_ids, place_of, found)
+    return found
+
+
+@compiled
+def find_places(ids: Positions, other_ids: Positions, place_of: Positions, found: Positions) -> None:
+    """Invert one order and follow it from the other."""
     for place in range(other_ids.size):
         place_of[other_ids[place]] = place
-    return place_of[ids]
+    for place in range(ids.size):
+        found[place] = place_of[ids[place]]
