@@ -1,28 +1,19 @@
 """Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from timeloom.engines.algorithms import find
 from timeloom.engines.folding import Fold
 from timeloom.engines.keys import NO_KEY, Keys
+from timeloom.engines.matches import Matches, Pairs
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.kernels import dip_merge, order, sequenced
-from timeloom.kernels.order import Positions, Ticks
+from timeloom.kernels.order import Ticks
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
-
-
-class Joined(NamedTuple):
-    """Pairs of rows and the time they share."""
-
-    left: Positions
-    right: Positions
-    starts: Ticks
-    ends: Ticks
 
 
 class TwoSides:
@@ -45,17 +36,19 @@ class TwoSides:
         keys = np.where(keys == NO_KEY, without, keys)
         return self.fold.points(side.starts, keys), self.fold.points(side.ends, keys)
 
-    def joined(self, algorithm: str) -> Joined:
-        """All pairs that share time, with that time."""
+    def pairs(self, algorithm: str) -> Matches:
+        """All pairs that share time."""
         if algorithm == "dip":
-            lefts, rights = dip_merge.join(*self._places[0], *self._places[1])[:2]
-        else:
-            problem = Problem.of(self.left, self.right, self.keys, self.threads)
-            boxes = relation("intersects").boxes(Axis.INTEGER)
-            lefts, rights = find(problem, boxes, algorithm).positions()
-        starts = np.maximum(self.left.starts[lefts], self.right.starts[rights])
-        ends = np.minimum(self.left.ends[lefts], self.right.ends[rights])
-        return Joined(lefts, rights, starts, ends)
+            found = dip_merge.join(*self._places[0], *self._places[1])
+            return Matches(len(self.left), len(self.right), [Pairs(found.outer, found.inner)], self.threads)
+        problem = Problem.of(self.left, self.right, self.keys, self.threads)
+        return find(problem, relation("intersects").boxes(Axis.INTEGER), algorithm)
+
+    def shared_time(self, pairs: Matches) -> tuple[Ticks, Ticks]:
+        """The time that both rows of each pair share."""
+        starts = pairs.values(self.left.starts, self.right.starts)
+        ends = pairs.values(self.left.ends, self.right.ends)
+        return np.maximum(*starts, out=starts[0]), np.minimum(*ends, out=ends[0])
 
     def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""

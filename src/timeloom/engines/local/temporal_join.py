@@ -1,7 +1,7 @@
 """The sequenced join on local tables."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,10 @@ from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.gather import NO_ROW, Source, build, positions
 from timeloom.engines.matching import Side
-from timeloom.engines.sequenced import Joined, TwoSides
+from timeloom.engines.sequenced import TwoSides
 from timeloom.engines.threads import cores
 from timeloom.engines.ticks import PeriodTicks
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -84,22 +85,32 @@ def explain_temporal_join(left: object, right: object, request: TemporalJoinRequ
     return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
 
 
-def _rows(sides: TwoSides, request: TemporalJoinRequest) -> Joined:
+class Rows(NamedTuple):
+    """Result rows: positions in both tables, NO_ROW for an absent side, and periods."""
+
+    left: Positions
+    right: Positions
+    starts: Ticks
+    ends: Ticks
+
+
+def _rows(sides: TwoSides, request: TemporalJoinRequest) -> Rows:
     """All result rows: the pairs, and what an outer join keeps of either side."""
-    parts = [sides.joined(request.algorithm)]
+    pairs = sides.pairs(request.algorithm)
+    parts = [Rows(*pairs.positions(), *sides.shared_time(pairs))]
     rest = "dip" if request.algorithm == "dip" else "cover"
     if request.how in ("left", "full"):
         rows, starts, ends = sides.alone(rest)
-        parts.append(Joined(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
+        parts.append(Rows(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
     if request.how in ("right", "full"):
         rows, starts, ends = sides.alone(rest, flip=True)
-        parts.append(Joined(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
+        parts.append(Rows(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
     if len(parts) == 1:
         return parts[0]
-    return Joined(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _assemble(pair: LocalPair, request: TemporalJoinRequest, layout: list[OutputColumn], rows: Joined) -> pa.Table:
+def _assemble(pair: LocalPair, request: TemporalJoinRequest, layout: list[OutputColumn], rows: Rows) -> pa.Table:
     left, right, ticks = Source(pair.left.table), Source(pair.right.table), pair.writer()
     left_rows, right_rows = positions(rows.left), positions(rows.right)
 
