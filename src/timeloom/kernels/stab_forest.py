@@ -224,28 +224,23 @@ def join_ascending(forest: Forest, kept: int, own: int, own_stop: int, middle: i
 def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
     """Merge three lists by descending end: kept entries, the root's own events backwards, the second list.
 
-    The merged list is built in the free room behind both lists and then moved to its place.
+    Of equal ends the later start comes first, as in an event list read backwards. The merged list is built in the free room behind both lists and then moved to its place.
     """
     lists, ends = forest.lists, forest.ends
     free = max(stop, kept + (own_stop - own) + (stop - middle))
     old, tail, new, at = begin, own_stop - 1, middle, free
     while old < kept or tail >= own or new < stop:
-        if old < kept and (tail < own or lists[old]["end"] >= ends[tail]):
-            take_old = new == stop or lists[old]["end"] >= lists[new]["end"]
-            take_own = False
-        else:
-            take_old = False
-            take_own = tail >= own and (new == stop or ends[tail] >= lists[new]["end"])
-        if take_own:
-            lists[at]["end"], lists[at]["desc"] = ends[tail], tail
+        own_end = ends[tail] if tail >= own else NEVER
+        old_end = lists[old]["end"] if old < kept else NEVER
+        if new < stop and lists[new]["end"] >= max(own_end, old_end):
+            lists[at]["end"], lists[at]["desc"] = lists[new]["end"], lists[new]["desc"]
+            new += 1
+        elif own_end >= old_end:
+            lists[at]["end"], lists[at]["desc"] = own_end, tail
             tail -= 1
         else:
-            source = old if take_old else new
-            lists[at]["end"], lists[at]["desc"] = lists[source]["end"], lists[source]["desc"]
-            if take_old:
-                old += 1
-            else:
-                new += 1
+            lists[at]["end"], lists[at]["desc"] = old_end, lists[old]["desc"]
+            old += 1
         at += 1
     for entry in range(at - free):
         lists[begin + entry]["end"] = lists[free + entry]["end"]

@@ -1,0 +1,80 @@
+"""Stab-forests in files: what is saved comes back, grows on, and damage is refused."""
+
+import numpy as np
+import pytest
+
+from reference.stabbing import check_shape, read_shape
+from timeloom import StabForest, StorageError
+from timeloom.kernels.stab_forest import FOREVER
+
+
+def some_forest(order="start"):
+    random = np.random.default_rng(11)
+    starts = random.integers(0, 200, 300)
+    ends = starts + random.integers(1, 40, 300)
+    ends[random.random(300) < 0.05] = FOREVER
+    return StabForest.build(starts, ends, order=order)
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    assert read_shape(one._settled().forest) == read_shape(other._settled().forest)
+    for t in range(-1, 245, 5):
+        np.testing.assert_array_equal(one.stab(t), other.stab(t))
+
+
+def test_a_loaded_forest_answers_and_grows_like_the_saved_one(tmp_path):
+    forest = some_forest()
+    forest.save(tmp_path / "visits.arrow")
+    loaded = StabForest.load(tmp_path / "visits.arrow")
+    assert_same(forest, loaded)
+    open_event = int(np.flatnonzero(forest.events()[1] == FOREVER)[0])
+    for each in (forest, loaded):
+        each.finish(each.handle(open_event), 300)
+        each.append(210, 215)
+        each.extend([220, 220], [230, 225])
+    check_shape(read_shape(loaded._settled().forest))
+    assert_same(forest, loaded)
+    assert_same(some_forest(), StabForest.load(tmp_path / "visits.arrow"))
+
+
+def test_an_empty_forest_and_a_sorted_one_come_back(tmp_path):
+    for forest in (StabForest(), StabForest.build([1, 2, 3], [4, 4, 4])):
+        forest.save(tmp_path / "f.arrow")
+        loaded = StabForest.load(tmp_path / "f.arrow")
+        assert_same(forest, loaded)
+        assert loaded.append(9, 10) == len(forest)
+
+
+def test_unsettled_events_and_the_watermark_are_saved(tmp_path):
+    forest = StabForest(order="watermark")
+    forest.extend([5, 1, 9], [7, 3, FOREVER])
+    forest.advance(4)
+    forest.save(tmp_path / "f.arrow")
+    loaded = StabForest.load(tmp_path / "f.arrow")
+    loaded.finish(loaded.handle(2), 12)
+    loaded.advance(10)
+    assert [part.tolist() for part in loaded.events()] == [[5, 1, 9], [7, 3, 12]]
+
+
+def test_order_is_saved(tmp_path):
+    some_forest("start_end").save(tmp_path / "f.arrow")
+    loaded = StabForest.load(tmp_path / "f.arrow")
+    with pytest.raises(ValueError, match="order='start'"):
+        loaded.append(int(loaded.events()[0].max()), int(loaded.events()[0].max()) + 1)
+
+
+def test_damaged_truncated_and_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "f.arrow"
+    some_forest().save(path)
+    whole = path.read_bytes()
+    for at in (len(whole) // 3, len(whole) // 2):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(StorageError, match="damaged"):
+            StabForest.load(path)
+    for keep in (0, 10, len(whole) // 2, len(whole) - 8):
+        path.write_bytes(whole[:keep])
+        with pytest.raises(StorageError, match="damaged or no file of Timeloom"):
+            StabForest.load(path)
+    with pytest.raises(StorageError, match="does not exist"):
+        StabForest.load(tmp_path / "none.arrow")
