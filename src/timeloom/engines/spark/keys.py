@@ -20,7 +20,7 @@ def check_keys(left: Admitted, right: Admitted, keys: Keys) -> None:
     tables = []
     for side, names in ((left, keys.left), (right, keys.right)):
         require_columns(side.schema.names, list(names), side.side)
-        tables.append(to_arrow_schema(T.StructType([side.schema[name] for name in names])).empty_table())
+        tables.append(to_arrow_schema(T.StructType([side.schema[name] for name in names]), timezone="UTC").empty_table())
     shared_keys(tables[0], tables[1], list(keys.left), list(keys.right))
 
 

@@ -36,7 +36,7 @@ def period_columns(names: dict[str, str], schema: T.StructType, period: Period, 
     Types are judged by the local engine on a table without rows, so a bad period gives the same words everywhere.
     """
     fields = T.StructType([schema[period.start], schema[period.end]])
-    kind = read_period(to_arrow_schema(fields).empty_table(), period, side)
+    kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
     start, end = F.col(names[period.start]), F.col(names[period.end])
     raw_start, raw_end = column_ticks(start, kind.type.axis), column_ticks(end, kind.type.axis)
     sentinels = [kind.end_type.ticks_of(value, "open_end") for value in period.sentinels]
