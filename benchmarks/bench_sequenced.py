@@ -36,12 +36,14 @@ PIECES = """
 """
 
 
-def feed(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """As many rows as instants; 90 % shorter than 10, 9.5 % up to 1,000, 0.5 % up to 10,000."""
+def feed(rows: int, seed: int, *, timeless: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """As many rows as instants; 90 % shorter than 10, 9.5 % up to 1,000, 0.5 % up to 10,000; some last for ever."""
     random = np.random.default_rng(seed)
     starts, kind = random.integers(0, rows, rows), random.random(rows)
     most = np.select([kind < 0.9, kind < 0.995], [9, 1_000], 10_000)
-    return starts, starts + random.integers(1, most + 1)
+    ends = starts + random.integers(1, most + 1)
+    starts[:timeless], ends[:timeless] = 0, rows
+    return starts, ends
 
 
 def sparse(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +65,8 @@ def dip_join(left: tuple, right: tuple) -> tuple[int, int]:
     return pairs, compared - pairs
 
 
-def joins(sizes: list[int]) -> None:
-    """Unproductive comparisons and times over growing histories."""
+def joins(sizes: list[int], timeless: int) -> None:
+    """Unproductive comparisons and times over growing histories, without or with rows that last for ever."""
     ways = {
         "sort-merge": peers.sort_merge,
         "OIP": peers.overlap_partitions,
@@ -72,7 +74,7 @@ def joins(sizes: list[int]) -> None:
         "sweepline": peers.sweepline,
     }
     for rows in sizes:
-        left, right = feed(rows, 1), feed(rows, 2)
+        left, right = feed(rows, 1), feed(rows, 2, timeless=timeless)
         pairs, wasted = dip_join(left, right)
         ours = timed(partial(dip_join, left, right), 2)
         lines = []
@@ -81,7 +83,7 @@ def joins(sizes: list[int]) -> None:
             assert found == pairs, (name, found, pairs)
             case = f"unproductive: DIP {wasted:,}, {name} {waste:,}"
             lines.append(Line(case, ours, name, timed(partial(join, left, right), 2)))
-        show(f"DIP join, history of {rows:,}: {pairs:,} pairs", lines)
+        show(f"DIP join, history of {rows:,}, {timeless} timeless rows: {pairs:,} pairs", lines)
 
 
 def aggregates(rows: int, extreme_rows: int) -> list[Line]:
@@ -107,6 +109,23 @@ def aggregates(rows: int, extreme_rows: int) -> list[Line]:
     return lines
 
 
+def against_dip(rows: int) -> list[Line]:
+    """The default algorithms against DIP, which does the same work for all rows that overlap."""
+    left, right = (pa.table(dict(zip(("start", "end"), feed(rows, seed), strict=True))) for seed in (1, 2))
+    lines = []
+    for name, call in (
+        ("join", partial(tl.temporal_join, left, right)),
+        ("full join", partial(tl.temporal_join, left, right, how="full")),
+        ("anti-join", partial(tl.temporal_antijoin, left, right)),
+        ("count", partial(tl.temporal_aggregate, left, {"n": "count"})),
+    ):
+        order = [("start", "ascending"), ("end", "ascending")]
+        assert call().sort_by(order) == call(algorithm="dip").sort_by(order)
+        ours, theirs = timed(call), timed(partial(call, algorithm="dip"), 1)
+        lines.append(Line(f"{name} by default: {rows:,} rows", ours, "DIP", theirs))
+    return lines
+
+
 def antijoins(rows: int) -> list[Line]:
     lines = []
     session = duckdb.connect(config={"threads": 2})
@@ -119,8 +138,6 @@ def antijoins(rows: int) -> list[Line]:
         ours, theirs = partial(tl.temporal_antijoin, outer, inner), partial(_run, session, PIECES)
         _check(session, ours(), theirs(), 'sum(hash(id, "start", "end")), count(*)')
         lines.append(Line(f"anti-join, {name}: {rows:,} x {rows:,}", *_raced(ours, theirs), "5 x"))
-        slow = partial(tl.temporal_antijoin, outer, inner, algorithm="dip")
-        lines.append(Line(f"anti-join, {name}: cover against DIP", timed(ours), "DIP", timed(slow, 1)))
     return lines
 
 
@@ -179,9 +196,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=["small", "full"], default="small")
     small = parser.parse_args().scale == "small"
-    joins([10_000, 20_000, 40_000] if small else [100_000, 200_000, 400_000, 800_000])
+    joins([10_000, 20_000, 40_000] if small else [100_000, 200_000, 400_000, 800_000], timeless=0)
+    joins([10_000, 20_000] if small else [50_000, 100_000, 200_000], timeless=1)
     lines = aggregates(10**6, 50_000) if small else aggregates(10**7, 500_000)
     lines += antijoins(200_000 if small else 10**6)
+    lines += against_dip(20_000 if small else 200_000)
     lines += doubling(250_000 if small else 2 * 10**6)
     lines.append(cancelling(10**6 if small else 10**7))
     show("Sequenced verbs on local tables", lines)
