@@ -11,7 +11,8 @@ from timeloom.errors import UsageError
 from timeloom.kernels.sweep_schedule import ALREADY_OPEN, EMPTY, LATE, NEVER_STARTED, REVERSED
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
-from timeloom.streaming.operator import Emitted, EndpointJoin, Events
+from timeloom.streaming.intake import Events
+from timeloom.streaming.operator import Emitted, EndpointJoin
 
 Span = tuple[int, int]
 LAST = 12
@@ -59,7 +60,7 @@ def played(join: EndpointJoin, left: list[Span], right: list[Span], at: list[int
     for last in [*at, LAST + 1]:
         batches = (
             batch(table, side.arrival, first, last, backwards)
-            for table, side in zip((left, right), join.sides, strict=True)
+            for table, side in zip((left, right), join.intake.sides, strict=True)
         )
         parts.append(join.push(*batches, until=last if last % 2 else None))
         first = max(first, last + 1)
@@ -154,10 +155,10 @@ def test_state_shrinks_as_soon_as_a_row_can_match_no_more(name, limits, kept):
     join = EndpointJoin(relation(name, **limits))
     join.push(endpoints([(0, 7, True)]), endpoints([]), until=5)
     assert join.state_size == kept
-    assert join.open_rows == 1
+    assert join.intake.open_rows == 1
     after = join.push(endpoints([(6, 7, False)]), endpoints([]), until=6)
     assert after.refused == ()
-    assert join.open_rows == 0
+    assert join.intake.open_rows == 0
     assert join.state_size == (1 if name == "before" else 0)
 
 
@@ -167,7 +168,7 @@ def test_state_stays_flat():
     for step in range(0, 4000, 10):
         events = [(step, step, True), (step + 7, step, False)]
         join.push(endpoints(events), endpoints([(time + 3, row, kind) for time, row, kind in events]))
-        sizes.append(join.state_size + join.open_rows)
+        sizes.append(join.state_size + join.intake.open_rows)
     assert max(sizes[200:]) <= max(sizes[:20])
 
 
@@ -197,7 +198,7 @@ def test_bad_events_are_refused_with_a_reason():
     assert pairs_of(first) == [(1, 1, 1)]
     late = join.push(endpoints([(4, 6, True), (5, 1, False)]), endpoints([]), until=5)
     assert verdicts(late) == [(0, 6, LATE)]
-    assert join.open_rows == 1
+    assert join.intake.open_rows == 1
 
 
 def test_bad_rows_are_refused_with_a_reason():

@@ -27,9 +27,9 @@ from timeloom.kernels.sweep_stream import (
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS, Decision, in_ticks
+from timeloom.streaming.intake import Rows
 
 Entries = NDArray[np.int64]
-Ids = NDArray[np.int64]
 
 
 class Agenda:
@@ -57,17 +57,17 @@ class Agenda:
         """No entries."""
         return np.empty((0, 8), np.int64)
 
-    def starts(self, side: int, handles: Ids, starts: Ticks, ends: Ticks, names: Ids) -> list[Entries]:
+    def starts(self, side: int, rows: Rows) -> list[Entries]:
         """Entries for rows that become known, with their end if that is known, too."""
-        known = ends if self.arrivals[side] == AT_END else starts
+        known = rows.ends if self.arrivals[side] == AT_END else rows.starts
         whole = self.arrivals[side] != EVENTS
         ready = [number for number in self._deciding(side) if whole or not self._needs_end(side, number)]
-        return self._entries(START, known, side, handles, starts, ends, names, ready)
+        return self._entries(START, known, side, rows, ready)
 
-    def ends(self, side: int, handles: Ids, starts: Ticks, ends: Ticks) -> list[Entries]:
+    def ends(self, side: int, rows: Rows) -> list[Entries]:
         """Entries for rows that end."""
         ready = [number for number in self._deciding(side) if self._needs_end(side, number)]
-        return self._entries(END, ends, side, handles, starts, ends, None, ready)
+        return self._entries(END, rows.ends, side, rows, ready)
 
     def _deciding(self, side: int) -> list[int]:
         return np.flatnonzero(self._decides[side]).tolist()
@@ -75,24 +75,14 @@ class Agenda:
     def _needs_end(self, side: int, decision: int) -> bool:
         return bool(self._constants[side][decision, 1] != NEVER)
 
-    def _entries(
-        self,
-        what: int,
-        known: Ticks,
-        side: int,
-        handles: Ids,
-        starts: Ticks,
-        ends: Ticks,
-        names: Ids | None,
-        ready: list[int],
-    ) -> list[Entries]:
+    def _entries(self, what: int, known: Ticks, side: int, rows: Rows, ready: list[int]) -> list[Entries]:
         """The entry of each row at the instant at which it is known, and further ones for later instants."""
-        entries = np.zeros((handles.size, 8), np.int64)
-        for column, values in ((TIME, known), (HANDLE, handles), (FROM, starts), (TO, ends)):
-            entries[:, column] = values
+        entries = np.zeros((rows.ids.size, 8), np.int64)
+        entries[:, TIME] = known
         entries[:, WHAT], entries[:, SIDE] = what, side
-        if names is not None:
-            entries[:, NAME] = names
+        for column, values in zip((HANDLE, FROM, TO, NAME), rows, strict=True):
+            entries[:, column] = values
+        starts, ends = rows.starts, rows.ends
         later = []
         for decision in ready:
             instants = ready_instants(starts, ends, *self._constants[side][decision])
