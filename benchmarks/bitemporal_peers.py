@@ -10,6 +10,7 @@ import rtree
 from sortedcontainers import SortedDict
 
 from benchmarks.bitemporal_orders import Orders
+from timeloom.bitemporal.columns import TimeColumns
 from timeloom.kernels.jit import compiled
 from timeloom.model.ticks import FOREVER
 
@@ -29,6 +30,7 @@ class TimelineIndex:
 
     def __init__(self, orders: Orders) -> None:
         self.orders = orders
+        self.table = TimeColumns()
         self.events = np.empty(0, np.int32)
         self.times = np.empty(0, np.int64)
         self.offsets = np.empty(0, np.int64)
@@ -72,7 +74,8 @@ class TimelineIndex:
         at = np.searchsorted(self.timeline.times, self.app)
         if at == self.timeline.times.size or self.timeline.times[at] != self.app:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        return net(self.timeline.events[self.timeline.offsets[at] : self.timeline.offsets[at + 1]])
+        events = self.timeline.events[self.timeline.offsets[at] : self.timeline.offsets[at + 1]]
+        return events[events > 0] - 1, -events[events < 0] - 1
 
     def _upto(self, sys: int) -> int:
         at = np.searchsorted(self.times[: self.versions], sys, side="right")

@@ -1,11 +1,14 @@
 """The index on disk, its checkpoints, and what it refuses."""
 
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.errors import InvalidInputError, StorageError, UsageError
+from timeloom.model.period import Period
 from timeloom.model.slide import Slide
 
 
@@ -172,3 +175,17 @@ def test_a_refused_batch_changes_nothing():
         index.apply(small(sys_start=[8]), {5: 9})
     assert len(index) == 1
     assert index.latest == 5
+
+
+def test_the_periods_of_a_saved_index_keep_their_sentinels(tmp_path):
+    far = date(9999, 12, 31)
+    table = pa.table(
+        {"from": [date(2020, 1, 1)], "to": [far], "app_start": [1], "app_end": pa.array([None], pa.int64())}
+    )
+    index = BitemporalIndex(table, sys_period=Period("from", "to", open_end=far))
+    index.save(tmp_path / "index.arrow")
+    loaded = BitemporalIndex.load(tmp_path / "index.arrow")
+    loaded.append(table.set_column(0, "from", pa.array([date(2021, 1, 1)])))
+    loaded.end([1], date(2022, 1, 1))
+    assert loaded.as_of(sys=date(2021, 6, 1), app=5).tolist() == [0, 1]
+    assert loaded.as_of(sys=date(2022, 6, 1), app=5).tolist() == [0]

@@ -56,14 +56,17 @@ class TimeColumns:
 
     def append(self, sys_start: Ticks, sys_end: Ticks, app_start: Ticks, app_end: Ticks) -> None:
         """Add rows, sorted by system start, none of which starts before ``latest``."""
+        if not sys_start.size:
+            return
         never = (sys_end <= sys_start) | (app_end <= app_start)
+        if never.any():
+            app_start, app_end = np.where(never, FOREVER, app_start), np.where(never, FOREVER, app_end)
         self.sys_start.append(sys_start)
         self.sys_end.append(sys_end)
-        self.app_start.append(np.where(never, FOREVER, app_start))
-        self.app_end.append(np.where(never, FOREVER, app_end))
-        for column in (sys_start, sys_end):
-            known = column[column != FOREVER]
-            self.latest = max(self.latest, int(known.max(initial=MIN_TICK)))
+        self.app_start.append(app_start)
+        self.app_end.append(app_end)
+        known = sys_end[sys_end != FOREVER]
+        self.latest = max(self.latest, int(sys_start[-1]), int(known.max(initial=MIN_TICK)))
 
     def end(self, rows: Ticks, at: Ticks, published: int) -> None:
         """End open rows. Views that were taken when ``published`` was the latest instant keep what they see.

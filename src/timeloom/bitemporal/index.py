@@ -116,16 +116,23 @@ class BitemporalIndex:
 
         Everything is checked before anything changes, and queries see all of the batch or none of it.
         """
+        ticks = {at: self._tick(at, 0, "at") for at in set((ended or {}).values())}
+        self.apply_ticks(rows, {row: ticks[at] for row, at in (ended or {}).items()})
+
+    def apply_ticks(self, rows: Any, ended: Mapping[int, int]) -> None:
+        """Apply a batch whose ends are given as ticks."""
         with self._lock:
             table = None if rows is None else to_arrow(rows, "bitemporal")[0]
             history = self._read(table)
-            numbers, at = self._read_ends(ended or {})
+            numbers, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
             self._check_system_times(history, at)
             places = self._check_ends(numbers, at)
             order = np.argsort(history.sys_start, kind="stable")
             if len(self) + order.size > np.iinfo(np.int32).max:
                 raise InvalidInputError("an index holds at most 2**31 - 1 rows; split the history by key")
             by_time = np.argsort(at, kind="stable")
+            if table is not None and self._types is None:
+                self._adopt(history.types)
             self._numbers.append(order)
             self._lines.apply(history.take(order).columns, places[by_time], at[by_time])
             if table is not None:
@@ -180,8 +187,8 @@ class BitemporalIndex:
             plan = lay_out(sys, app, ratio, steps, *types)
             if not self._retroactive:
                 self._refuse_past(plan.sys_last, meaning)
-            payload = pa.concat_tables(self._tables)
             measures = read_select(select) if select else ()
+            payload = pa.concat_tables(self._tables if measures else self._tables[:1])
             check_measures(measures, payload.column_names)
             return WindowQuery(
                 self._lines.state(),
@@ -238,32 +245,25 @@ class BitemporalIndex:
         if table is None:
             return History.empty()
         history = read_history(table, self._sys_period, self._app_period)
-        if self._types is None:
-            self._types = history.types
-            if self._bucket is not None:
-                self._lines.bucket = self._bucket_ticks()
-        elif [kind.axis for kind in history.types] != [kind.axis for kind in self._types]:
+        if self._types is not None and [kind.axis for kind in history.types] != [kind.axis for kind in self._types]:
             raise InvalidInputError(
                 f"the periods are {history.types[0].arrow} and {history.types[1].arrow}, but the index holds "
                 f"{self._types[0].arrow} and {self._types[1].arrow}; cast the columns"
             )
         return history
 
-    def _bucket_ticks(self) -> int:
-        assert self._bucket is not None
-        ticks = ticks_of(self._bucket, self._known_types()[1].axis)
-        if ticks < 1:
-            raise UsageError(f"bucket={self._bucket!r} covers no time; give at least one tick")
-        return ticks
-
-    def _read_ends(self, ended: Mapping[int, Instant]) -> tuple[Ticks, Ticks]:
-        times = [self._tick(at, 0, "at") for at in ended.values()]
-        return np.array(list(ended), np.int64), np.array(times, np.int64)
+    def _adopt(self, types: tuple[TimeType, TimeType]) -> None:
+        """Learn the types of both times from the first table."""
+        if self._bucket is not None:
+            self._lines.bucket = ticks_of(self._bucket, types[1].axis)
+            if self._lines.bucket < 1:
+                raise UsageError(f"bucket={self._bucket!r} covers no time; give at least one tick")
+        self._types = types
 
     def _check_system_times(self, history: History, at: Ticks) -> None:
         latest = self._lines.columns.latest
         earliest = min(int(history.sys_start.min(initial=MAX_TICK)), int(at.min(initial=MAX_TICK)))
-        if earliest < latest:
+        if self._types is not None and earliest < latest:
             raise InvalidInputError(
                 f"system time goes backwards: found {self._instant(earliest, 0)!r}, but the index has reached "
                 f"{self._instant(latest, 0)!r}; append batches in order of system time"

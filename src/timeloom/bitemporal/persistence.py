@@ -120,4 +120,6 @@ def _grid_fields(buckets: Buckets) -> list[int]:
 
 
 def _period_fields(period: Period) -> list[Any]:
-    return [period.start, period.end, period.closed]
+    """A period as JSON; sentinels of dates and timestamps as their ISO texts, which read the same."""
+    sentinels = [value if isinstance(value, int) else str(value) for value in period.sentinels]
+    return [period.start, period.end, period.closed, sentinels or None, period.truncate]

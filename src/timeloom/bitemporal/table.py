@@ -167,7 +167,7 @@ class BitemporalTable:
         sys_ends = np.array([version.sys_end for version in staged], np.int64)
         for index in self._indexes:
             rows = None if chunk is None else self._closed(chunk, sys_ends)
-            index.apply(rows, {row: self._sys_instant(at) for row, at in ended.items()})
+            index.apply_ticks(rows, ended)
         if chunk is not None:
             for row, version in enumerate(staged, len(self)):
                 version.row = row

@@ -34,7 +34,10 @@ SCATTERED = 4
 
 @dataclass(frozen=True)
 class Deltas:
-    """Rows that enter and that leave, grouped by step; step k's are ``rows[offsets[k]:offsets[k + 1]]``."""
+    """Rows that enter and that leave, ascending within each step.
+
+    Those that enter at step k + 1 are ``entered[entered_at[k]:entered_at[k + 1]]``.
+    """
 
     entered: Ticks
     entered_at: Ticks
@@ -73,7 +76,7 @@ class State:
         bounds = self.known(bounds, meaning)
         keys = self.view.keys(meaning)
         reach = np.stack([bounds.min(axis=1), bounds.max(axis=1)], axis=1)
-        rows = np.concatenate([self._horizontal(reach, meaning), self._vertical(reach, meaning)])
+        rows = np.sort(np.concatenate([self._horizontal(reach, meaning), self._vertical(reach, meaning)]))
         enter, leave = runs_of(rows, bounds, rising(bounds), *keys)
         inside, last = enter < leave, bounds.shape[1] - 1
         rows, enter, leave = rows[inside], enter[inside], leave[inside]
@@ -161,15 +164,16 @@ class Timelines:
         self.columns.end(ended, at, published)
         self._drop_undone_checkpoints(ended, at)
         born_closed = begin + np.flatnonzero((rows[1] != FOREVER) & (rows[1] > rows[0]))
-        ids = np.concatenate([ended, born_closed])
-        times = np.concatenate([at, rows[1][born_closed - begin]])
+        if born_closed.size:
+            order = np.argsort(np.concatenate([at, rows[1][born_closed - begin]]), kind="stable")
+            ended = np.concatenate([ended, born_closed])[order]
         if self.retroactive:
-            self.ended.append(ids[np.argsort(times, kind="stable")].astype(np.int32))
+            self.ended.append(ended.astype(np.int32))
         if not self.gridded or len(self.columns) > 2 * self.gridded + ROWS_PER_BUCKET:
             self.regrid()
         else:
             self._file(begin)
-        self.since_checkpoint += rows[0].size + ids.size
+        self.since_checkpoint += rows[0].size + ended.size
         if self.checkpoint_every and self.since_checkpoint >= self.checkpoint_every:
             self.checkpoint(self.columns.latest)
 

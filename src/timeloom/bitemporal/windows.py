@@ -11,8 +11,8 @@ from timeloom.bitemporal.timelines import State
 from timeloom.engines.ticks import TimeType
 from timeloom.kernels.bisw import Ticks, Windows, bounds_of
 
-LARGEST_STRETCH = 1024
-"""Deltas are read for 1, 4, 16, … and at last for so many steps at once."""
+FIRST_STRETCH, LARGEST_STRETCH = 8, 1024
+"""Deltas are read for so many steps at once: few at first, so that the first step comes soon, then more and more."""
 
 
 class Step:
@@ -104,7 +104,7 @@ class WindowQuery:
         self._known = (0, initial)
         (sys, app), *_ = self._instants(0, 1)
         yield Step(self, 0, sys, app, initial, nothing)
-        done, stretch = 0, 1
+        done, stretch = 0, FIRST_STRETCH
         while done < len(self) - 1:
             upto = min(done + stretch, len(self) - 1)
             deltas = self._state.deltas(self._bounds[:, done : upto + 1], self._meaning)
@@ -118,9 +118,10 @@ class WindowQuery:
         """The windows of some steps in the user's own types."""
         axes = (self._types[0], self._types[0], self._types[1], self._types[1])
         first, last, app_first, app_last = (
-            kind.to_arrow(ticks[begin:end]).to_pylist() for kind, ticks in zip(axes, self._windows, strict=True)
+            ticks[begin:end].tolist() if kind.arrow == pa.int64() else kind.to_arrow(ticks[begin:end]).to_pylist()
+            for kind, ticks in zip(axes, self._windows, strict=True)
         )
         return list(zip(zip(first, last, strict=True), zip(app_first, app_last, strict=True), strict=True))
 
     def _numbered(self, rows: Ticks) -> Ticks:
-        return np.sort(rows if self._numbers is None else self._numbers[rows])
+        return rows if self._numbers is None else np.sort(self._numbers[rows])

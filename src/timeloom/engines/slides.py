@@ -21,7 +21,7 @@ from timeloom.kernels.bisw import (
     windows,
 )
 from timeloom.model.slide import Meaning, Slide, check_ratio, check_steps
-from timeloom.model.ticks import FOREVER, Span, parse_span, saturate, ticks_of
+from timeloom.model.ticks import FOREVER, Axis, Span, parse_span, saturate, ticks_of
 
 MEANING_CODES: dict[Meaning, int] = {"snapshot": SNAPSHOT, "visible": VISIBLE, "began": BEGAN}
 
@@ -30,7 +30,11 @@ def track_of(slide: Slide, kind: TimeType, option: str) -> Track:
     """Read a slide as ticks on the axis of the column that it moves over."""
     if not isinstance(slide, Slide):
         raise UsageError(f"{option}={slide!r} is no slide; give tl.Slide(start, range, slide)")
-    first = kind.ticks_of(slide.start, f"{option} start")
+    start = slide.start
+    if kind.axis is Axis.INTEGER and isinstance(start, int):
+        first = saturate(start)
+    else:
+        first = kind.ticks_of(start, f"{option} start")
     length = _span(slide.range, kind, f"{option} range")
     pace = _span(slide.slide, kind, f"{option} slide")
     start_pace = pace if slide.start_slide is None else _span(slide.start_slide, kind, f"{option} start_slide")

@@ -16,6 +16,7 @@ Rows = NDArray[np.int32]
 
 BLOCK = 64
 NO_BLOCK = -1
+STRETCH = 1024
 NEVER = 2**63 - 1
 
 
@@ -177,18 +178,28 @@ def inside_range(
     app_start: Ticks,
     app_key: Ticks,
 ) -> Ticks:
-    """Of the rows begin..end, those inside one window, given by its four bounds."""
-    found, size = np.empty(max(0, end - begin), np.int64), 0
+    """Of the rows begin..end, those inside one window, given by its four bounds.
+
+    Block by block the comparisons are made first, all alike, and the rows are written afterwards.
+    """
     sys_upper, sys_lower = corner[SYS_UPPER], corner[SYS_LOWER]
     app_upper, app_lower = corner[APP_UPPER], corner[APP_LOWER]
-    for row in range(begin, end):
-        found[size] = row
-        size += (
-            (sys_key[row] > sys_lower)
-            & (app_start[row] <= app_upper)
-            & (app_key[row] > app_lower)
-            & (sys_start[row] <= sys_upper)
-        )
+    found, size, inside = np.empty(STRETCH, np.int64), 0, np.empty(STRETCH, np.int64)
+    for first in range(begin, end, STRETCH):
+        last = min(first + STRETCH, end)
+        starts, keys = sys_start[first:last], sys_key[first:last]
+        begins, ends = app_start[first:last], app_key[first:last]
+        for i in range(last - first):
+            inside[i] = (
+                (keys[i] > sys_lower) & (begins[i] <= app_upper) & (ends[i] > app_lower) & (starts[i] <= sys_upper)
+            )
+        if size + STRETCH > found.size:
+            grown = np.empty(2 * found.size, np.int64)
+            grown[:size] = found[:size]
+            found = grown
+        for i in range(last - first):
+            found[size] = first + i
+            size += inside[i]
     return found[:size].copy()
 
 
