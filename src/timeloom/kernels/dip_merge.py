@@ -97,32 +97,41 @@ def merge(
 
     Each partition resumes where it stopped for the inner row before: no result lies behind. Without ``pairs`` the
     outer rows meet leads: the uncovered time before an inner row, from the largest end so far to its start, and at last
-    the open time after all of them. Returns the numbers of results and of comparisons.
+    the open time after all of them. The current rows of the partitions that are not yet exhausted lie side by side.
+    Returns the numbers of results and of comparisons.
     """
-    at, size, comparisons, reach = offsets[:-1].copy(), 0, 0, MIN_TICK
-    steps = inner_starts.size if pairs else inner_starts.size + 1
-    for k in range(steps):
+    at, stops, live, size, comparisons, reach = offsets[:-1].copy(), offsets[1:].copy(), 0, 0, 0, MIN_TICK
+    r_starts, r_ends = np.empty(at.size, np.int64), np.empty(at.size, np.int64)
+    for turn in range(at.size):
+        if at[turn] < stops[turn]:
+            at[live], stops[live] = at[turn], stops[turn]
+            r_starts[live], r_ends[live] = outer_starts[at[live]], outer_ends[at[live]]
+            live += 1
+    for k in range(inner_starts.size if pairs else inner_starts.size + 1):
         s_start, s_end = FOREVER, FOREVER
         if k < inner_starts.size:
             s_start, s_end = inner_starts[k], inner_ends[k]
         limit = s_start if to_lead else s_end
-        for turn in range(at.size):
-            row, stop = at[turn], offsets[turn + 1]
-            while row < stop:
-                r_start, r_end = outer_starts[row], outer_ends[row]
-                comparisons += 1
-                if pairs:
-                    low, high = max(r_start, s_start), min(r_end, s_end)
-                else:
-                    low, high = max(r_start, reach), min(r_end, s_start)
-                if low < high:
-                    if size < rows.size:
-                        rows[size], others[size] = row, k
-                        starts[size], ends[size] = low, high
-                    size += 1
-                if r_end > limit:
-                    break
-                row += 1
-            at[turn] = row
+        first, last = (s_start, s_end) if pairs else (reach, s_start)
+        turn = 0
+        while turn < live:
+            comparisons += 1
+            low, high = max(r_starts[turn], first), min(r_ends[turn], last)
+            if low < high:
+                if size < rows.size:
+                    rows[size], others[size] = at[turn], k
+                    starts[size], ends[size] = low, high
+                size += 1
+            if r_ends[turn] > limit:
+                turn += 1
+                continue
+            at[turn] += 1
+            if at[turn] == stops[turn]:
+                live -= 1
+                for later in range(turn, live):
+                    at[later], stops[later] = at[later + 1], stops[later + 1]
+                    r_starts[later], r_ends[later] = r_starts[later + 1], r_ends[later + 1]
+            else:
+                r_starts[turn], r_ends[turn] = outer_starts[at[turn]], outer_ends[at[turn]]
         reach = max(reach, s_end)
     return size, comparisons
