@@ -18,7 +18,7 @@ from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_co
 from timeloom.kernels.dominance import count_ranked, rows_to_sweep, sum_ranked, weights_of
 from timeloom.kernels.dominance_extremes import NONE, least_ranked
 from timeloom.kernels.dominance_ranks import Points, Ranks, Rectangles, end_slots, rank_rectangles
-from timeloom.kernels.order import Order, Positions
+from timeloom.kernels.order import Positions
 from timeloom.model.box import FREE, Box, Range
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
@@ -127,25 +127,26 @@ def exists(problem: Problem, boxes: tuple[Box, ...]) -> NDArray[np.bool_]:
 def rank_counts(problem: Problem) -> Numbers:
     """Count the right rows that intersect each left row by two ranks."""
     rows = _prepared(problem)
-    orders = problem.orders[(True, False)], problem.orders[(True, True)]
-    starts, ends = problem.placed(problem.left, False), problem.placed(problem.left, True)
-    parts = [rows[first:last] for first, last in chunks(rows.size, problem.threads)]
-    tasks = [partial(_rank_counts_of, orders, starts, ends, part) for part in parts]
+    left, right = problem.orders.get((False, False)), (problem.orders[(True, False)], problem.orders[(True, True)])
+    starts = problem.placed(problem.left, False) if left is None else left.values
+    ends = problem.placed(problem.left, True)
     counts = np.zeros(rows.size, np.int64)
-    for part, found in zip(parts, in_parallel(tasks, problem.threads), strict=True):
-        counts[part] = found
+
+    def count(first: int, last: int) -> None:
+        part = rows[first:last]
+        counts[part] = count_intersecting(*right, starts[first:last], ends[part])
+
+    parts = chunks(rows.size, problem.threads)
+    in_parallel([partial(count, *part) for part in parts], problem.threads)
     return counts if problem.left.keys is None else np.where(problem.left.keys == NO_KEY, 0, counts)
-
-
-def _rank_counts_of(orders: tuple[Order, Order], starts: Ticks, ends: Ticks, rows: Positions) -> Numbers:
-    return count_intersecting(*orders, starts[rows], ends[rows])
 
 
 def _prepared(problem: Problem) -> Positions:
     """Sort what counting needs, and say in which order to take the left rows."""
-    ordered = len(problem.right) > CACHED
-    problem.sort({(True, False), (True, True)} | ({(False, False)} if ordered else set()))
-    return problem.orders[(False, False)].ids if ordered else np.arange(len(problem.left), dtype=np.int32)
+    large = len(problem.right) > CACHED
+    problem.sort({(True, False), (True, True)} | ({(False, False)} if large else set()))
+    left = problem.orders.get((False, False))
+    return np.arange(len(problem.left), dtype=np.int32) if left is None else left.ids
 
 
 def sweep_counts(problem: Problem, algorithm: str) -> Numbers:
