@@ -15,7 +15,7 @@ from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_pairs import NEVER, ready, window
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
-ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, LATE, UNREADABLE = range(7)
+ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, LATE, UNREADABLE, NO_EVENT = range(8)
 """What becomes of an event."""
 
 

@@ -1,1 +1,21 @@
 """Joins of endpoint streams: each pair leaves at the first instant at which it is certain."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from timeloom.streaming.counting import EndpointCount
+    from timeloom.streaming.operator import EndpointJoin
+    from timeloom.streaming.tables import StreamJoin
+
+__all__ = ["EndpointCount", "EndpointJoin", "StreamJoin"]
+
+_HOMES = {"EndpointCount": "counting", "EndpointJoin": "operator", "StreamJoin": "tables"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a class when it is first asked for; importing this package compiles nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,12 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.errors import UsageError, did_you_mean
 from timeloom.kernels.gapless import KEY, NAME, START, empty_maps, with_room
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_schedule import ACCEPTED, EMPTY, LATE, REVERSED, admit
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
-from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
+from timeloom.streaming.deciding import AT_END, EVENTS
 
 Ids = NDArray[np.int64]
 
@@ -107,9 +106,6 @@ class Intake:
     """The entrance of a stream with two sides."""
 
     def __init__(self, left: str = EVENTS, right: str = EVENTS) -> None:
-        for option, arrival in (("left", left), ("right", right)):
-            if arrival not in ARRIVALS:
-                raise UsageError(f"{option}={arrival!r} is unknown. {did_you_mean(arrival, ARRIVALS)}")
         self.sides = (Side(left), Side(right))
         self.clock = MIN_TICK
         self._opened = empty_maps(2, 64)

@@ -11,10 +11,17 @@ from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROWS, TIME, WA
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.agenda import Agenda, Entries
-from timeloom.streaming.deciding import EVENTS, decisions
+from timeloom.streaming.deciding import ARRIVALS, EVENTS, decisions
 from timeloom.streaming.intake import Events, Ids, Intake, Refused
 
 HOWS = ("inner", "left", "semi", "anti")
+
+
+def check_options(how: str, left: str, right: str) -> None:
+    """Refuse unknown kinds of join and of arrival."""
+    for option, value, known in (("how", how, HOWS), ("left", left, ARRIVALS), ("right", right, ARRIVALS)):
+        if value not in known:
+            raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(value, known)}")
 
 
 class Emitted(NamedTuple):
@@ -45,8 +52,7 @@ class EndpointJoin:
         right: str = EVENTS,
         axis: Axis = Axis.INTEGER,
     ) -> None:
-        if how not in HOWS:
-            raise UsageError(f"how={how!r} is unknown. {did_you_mean(how, HOWS)}")
+        check_options(how, left, right)
         self.how = how
         self.intake = Intake(left, right)
         self.decisions = decisions(relation.boxes(axis), left, right)

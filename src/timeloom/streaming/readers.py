@@ -1,0 +1,80 @@
+"""Tables of events and of whole rows, as arrays; what cannot be read is refused with a reason."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from timeloom.engines.axes import same_axis
+from timeloom.engines.frames import require_columns, to_arrow
+from timeloom.engines.ticks import TimeType, column_ticks
+from timeloom.errors import InvalidInputError
+from timeloom.kernels.sweep_schedule import NO_EVENT, UNREADABLE
+from timeloom.model.ticks import FOREVER
+from timeloom.streaming.deciding import EVENTS
+from timeloom.streaming.intake import Events
+from timeloom.streaming.names import Names
+
+
+class Columns(NamedTuple):
+    """The columns of a side: id, and either time and event, or start and end."""
+
+    id: str = "id"
+    time: str = "time"
+    event: str = "event"
+    start: str = "start"
+    end: str = "end"
+
+
+class Reading(NamedTuple):
+    """The readable events of a table, the time type, and the rows that cannot be read with their verdicts."""
+
+    events: Events
+    type: TimeType
+    unread: pa.Table
+    verdicts: NDArray[np.int8]
+
+
+def read(frame: object, columns: Columns, arrival: str, names: Names) -> Reading:
+    """Read one side's table as it arrives: separate endpoints, or whole rows (an open end is null)."""
+    table, _ = to_arrow(frame, names.side)
+    apart = arrival == EVENTS
+    time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
+    wanted = [columns.id, time, second]
+    require_columns(table.column_names, wanted, names.side)
+    kind = TimeType.of(table.schema.field(time).type, time, names.side)
+    first, null = column_ticks(table[time], kind, truncate=False)
+    verdicts = np.where(null | np.asarray(table[columns.id].is_null()), UNREADABLE, 0).astype(np.int8)
+    if apart:
+        starting, known = _starting(table[second], names.side, second)
+        verdicts[(verdicts == 0) & ~known] = NO_EVENT
+        last = np.full(len(table), FOREVER)
+    else:
+        starting = np.ones(len(table), np.bool_)
+        ends = table[second]
+        ends = ends.cast(kind.arrow) if pa.types.is_null(ends.type) else ends
+        same_axis(kind, TimeType.of(ends.type, second, names.side))
+        last, is_open = column_ticks(ends, kind, truncate=False)
+        last = np.where(is_open, FOREVER, last)
+    good = verdicts == 0
+    events = Events(names.numbers(table[columns.id]), first, starting, last)
+    unread = table.select(wanted).filter(pa.array(~good))
+    return Reading(events if good.all() else events.pick(good), kind, unread, verdicts[~good])
+
+
+def _starting(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which events are starts, and which are events at all: true and false, or the words start and end."""
+    if pa.types.is_boolean(column.type):
+        known = np.asarray(column.is_valid())
+        return np.asarray(column.fill_null(False)), known
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        raise InvalidInputError(
+            f"column {name!r} of the {side} table is {column.type}; expected 'start' and 'end', or true and false"
+        )
+    starting = np.asarray(pc.fill_null(pc.equal(column, "start"), False))
+    ending = np.asarray(pc.fill_null(pc.equal(column, "end"), False))
+    return starting, starting | ending

@@ -1,0 +1,163 @@
+"""The streaming join on tables: Arrow in, Arrow out."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.axes import same_axis
+from timeloom.engines.ticks import TimeType
+from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as find_relation
+from timeloom.model.ticks import FOREVER, Axis, Span
+from timeloom.streaming.deciding import EVENTS
+from timeloom.streaming.intake import REASONS, Events, Refused
+from timeloom.streaming.names import Names
+from timeloom.streaming.operator import EndpointJoin, check_options
+from timeloom.streaming.readers import Columns, Reading, read
+
+SIDES = ("left", "right")
+
+
+class StreamJoin:
+    """Join two streams of periods; each pair leaves at the first instant at which it is certain.
+
+    Parameters
+    ----------
+    relation, delta, epsilon
+        As in `timeloom.join`.
+    how
+        ``"inner"``, ``"left"``, ``"semi"`` or ``"anti"``. Left rows without a partner leave as soon as no later event
+        can give them one.
+    left, right
+        How a side arrives: ``"events"`` (columns ``id``, ``time`` and ``event``, which says start or end), or whole
+        rows (``id``, ``start``, ``end``; a null end is open) that are known at their ``"start"`` or at their ``"end"``.
+    columns
+        Other names for these columns, such as ``{"id": "flight"}``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> join = StreamJoin("overlaps")
+    >>> shifts = pa.table({"id": [1, 1], "time": [0, 5], "event": ["start", "end"]})
+    >>> alarms = pa.table({"id": [7], "time": [3], "event": ["start"]})
+    >>> join.push(shifts, alarms, until=5).to_pylist()  # certain at 5: the shift is over, the alarm is not
+    [{'left_id': 1, 'right_id': 7, 'at': 5}]
+    >>> join.close().num_rows
+    0
+    """
+
+    def __init__(
+        self,
+        relation: RelationLike = "intersects",
+        *,
+        how: str = "inner",
+        delta: "Span | str | None" = None,
+        epsilon: "Span | str | None" = None,
+        left: str = EVENTS,
+        right: str = EVENTS,
+        columns: dict[str, str] | None = None,
+    ) -> None:
+        check_options(how, left, right)
+        self.relation = find_relation(relation, delta=delta, epsilon=epsilon)
+        self.how = how
+        self.arrivals = (left, right)
+        self.columns = Columns(**(columns or {}))
+        self.names = (Names("left"), Names("right"))
+        self.type: TimeType | None = None
+        self._rejected: list[pa.Table] = []
+        self._made: EndpointJoin | None = None
+
+    def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
+        """Take tables of events (either may be missing); answer what has become certain.
+
+        ``until`` is an instant of which all events have been given; without it, all instants before the latest
+        event are taken to be complete.
+        """
+        events = [self._read(number, frame) for number, frame in enumerate((left, right))]
+        if self.type is None:
+            return self._answer(None)
+        instant = None if until is None else self.type.ticks_of(until, "until")
+        emitted = self._join().push(events[0], events[1], instant)
+        return self._answer(emitted)
+
+    def close(self) -> pa.Table:
+        """End both streams: what is open never ends. Pairs that were certain only now have no instant."""
+        return self._answer(None if self.type is None else self._join().close())
+
+    @property
+    def state_size(self) -> int:
+        """Rows that are kept because they may still match."""
+        return 0 if self.type is None else self._join().state_size
+
+    def take_rejected(self) -> pa.Table:
+        """The events refused since the last call: side, id (as text), time, and the reason."""
+        schema = pa.schema([("side", pa.string()), ("id", pa.string()), ("time", pa.string()), ("reason", pa.string())])
+        rejected, self._rejected = self._rejected, []
+        return pa.concat_tables([schema.empty_table(), *rejected])
+
+    def _join(self) -> EndpointJoin:
+        """The join on arrays; limits that are durations wait for the first table to say what a tick is."""
+        if self._made is None:
+            axis = Axis.INTEGER if self.type is None else self.type.axis
+            left, right = self.arrivals
+            self._made = EndpointJoin(self.relation, how=self.how, left=left, right=right, axis=axis)
+        return self._made
+
+    def _read(self, number: int, frame: object | None) -> Events:
+        if frame is None:
+            return Events.none()
+        reading = read(frame, self.columns, self.arrivals[number], self.names[number])
+        if self.type is None:
+            self.type = reading.type
+        same_axis(self.type, reading.type)
+        self._reject_unread(number, reading)
+        return reading.events
+
+    def _reject_unread(self, number: int, reading: Reading) -> None:
+        if reading.verdicts.size:
+            ids, times = (reading.unread.column(at).cast(pa.string()).combine_chunks() for at in (0, 1))
+            self._reject(number, ids, times, reading.verdicts)
+
+    def _reject(self, number: int, ids: pa.Array, times: pa.Array, verdicts: Any) -> None:
+        side = pa.array([SIDES[number]] * len(verdicts))
+        reasons = pa.array([REASONS[verdict] for verdict in verdicts])
+        self._rejected.append(pa.table({"side": side, "id": ids, "time": times, "reason": reasons}))
+
+    def _refuse(self, refused: Refused) -> None:
+        assert self.type is not None
+        ids = self.names[refused.side].values(refused.events.ids).cast(pa.string())
+        times = self.type.to_arrow(refused.events.times).cast(pa.string())
+        self._reject(refused.side, ids, times, refused.verdicts)
+
+    def _answer(self, emitted: Any) -> pa.Table:
+        left, right = self.names
+        nothing = np.empty(0, np.int64)
+        pairs = (nothing, nothing, nothing) if emitted is None else emitted[:3]
+        rows = (nothing, nothing) if emitted is None else emitted[3:5]
+        for refused in () if emitted is None else emitted.refused:
+            self._refuse(refused)
+        if self.how in ("semi", "anti"):
+            result = pa.table({"left_id": left.values(rows[0]), "at": self._instants(rows[1])})
+        else:
+            lefts, at = (np.concatenate(both) for both in ((pairs[0], rows[0]), (pairs[2], rows[1])))
+            rights = np.concatenate([pairs[1], np.zeros(rows[0].size, np.int64)])
+            alone = np.arange(rights.size) >= pairs[1].size
+            result = pa.table(
+                {"left_id": left.values(lefts), "right_id": right.values(rights, alone), "at": self._instants(at)}
+            )
+        self._forget()
+        return result
+
+    def _instants(self, ticks: Any) -> pa.Array:
+        kind = self.type or TimeType.of(pa.int64(), "time", "left")
+        return kind.to_arrow(ticks, ticks == FOREVER)
+
+    def _forget(self) -> None:
+        """Let go of the ids of rows that are neither open nor live."""
+        if self.type is None:
+            return
+        join = self._join()
+        for number, names in enumerate(self.names):
+            if not names.plain:
+                names.keep_only(np.concatenate([join.live_ids(number), join.intake.open_ids(number)]))

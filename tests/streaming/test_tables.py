@@ -1,0 +1,148 @@
+"""The streaming join on tables: types, ids, reasons, and the same pairs as the batch join."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.relations import RELATIONS, join_pairs
+from timeloom.errors import InvalidInputError, UsageError
+from timeloom.streaming import StreamJoin
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+ticks = st.integers(0, 12)
+periods = st.tuples(ticks, ticks).filter(lambda span: span[0] != span[1]).map(lambda span: tuple(sorted(span)))
+tables = st.lists(periods, max_size=6)
+
+
+def events(rows: list[tuple]) -> pa.Table:
+    return pa.table({name: [row[at] for row in rows] for at, name in enumerate(("id", "time", "event"))})
+
+
+def test_timestamps_and_durations():
+    """Ten minutes apart at most; certain at the start of the second period."""
+    join = StreamJoin("iseql.before", delta="10 minutes")
+    later = NOON + timedelta(minutes=9)
+    result = join.push(
+        events([("a", NOON - timedelta(hours=1), "start"), ("a", NOON, "end")]),
+        events([("x", later, "start"), ("y", NOON + timedelta(minutes=11), "start")]),
+        until=NOON + timedelta(hours=1),
+    )
+    assert result.to_pylist() == [{"left_id": "a", "right_id": "x", "at": later}]
+    assert result.schema.field("at").type == pa.timestamp("us", "UTC")
+
+
+def test_dates_and_pandas():
+    join = StreamJoin("meets", left="start", right="start")
+    result = join.push(
+        pd.DataFrame({"id": [1], "start": [date(2024, 1, 1)], "end": [date(2024, 1, 5)]}),
+        pd.DataFrame({"id": [2], "start": [date(2024, 1, 5)], "end": [None]}),
+        until=date(2024, 1, 5),
+    )
+    assert result.to_pylist() == [{"left_id": 1, "right_id": 2, "at": date(2024, 1, 5)}]
+
+
+def test_left_join_pads_with_null():
+    join = StreamJoin("during", how="left")
+    first = join.push(events([(1, 0, True), (2, 3, True)]), events([(9, 2, True)]))
+    assert first.to_pylist() == [{"left_id": 1, "right_id": None, "at": 0}]
+    then = join.push(events([(2, 4, False), (3, 5, True)]), events([(9, 6, False)]), until=6)
+    assert then.to_pylist() == [
+        {"left_id": 2, "right_id": 9, "at": 4},
+        {"left_id": 3, "right_id": None, "at": 6},
+    ]
+
+
+def test_single_rows_have_no_right_column():
+    join = StreamJoin("equals", how="anti")
+    join.push(events([(1, 0, "start")]), None, until=0)
+    assert join.push(None, None, until=1).to_pylist() == []
+    assert join.push(events([(1, 2, "end")]), None, until=2).to_pylist() == []
+    assert StreamJoin("equals", how="anti").close().column_names == ["left_id", "at"]
+
+
+def test_a_row_is_alone_as_soon_as_no_partner_can_come():
+    """Nothing started at 0 on the right, so nothing can equal the left row from then on."""
+    join = StreamJoin("equals", how="anti")
+    assert join.push(events([(1, 0, "start")]), events([(5, 1, "start")]), until=1).to_pylist() == [
+        {"left_id": 1, "at": 0}
+    ]
+
+
+def test_what_only_the_end_of_the_stream_decides_has_no_instant():
+    join = StreamJoin("equals")
+    join.push(events([(1, 0, "start")]), events([(2, 0, "start")]), until=5)
+    assert join.close().to_pylist() == [{"left_id": 1, "right_id": 2, "at": None}]
+
+
+def test_refused_events_are_kept_with_their_reason():
+    join = StreamJoin()
+    join.push(
+        events([("a", 1, "start"), ("a", 2, "start"), ("b", 3, "end"), (None, 3, "end"), ("c", 3, "stop")]),
+        events([("r", 1, "start")]),
+        until=3,
+    )
+    join.push(events([("d", 2, "start")]), None, until=4)
+    assert join.take_rejected().to_pylist() == [
+        {"side": "left", "id": None, "time": "3", "reason": "has no time or no id"},
+        {"side": "left", "id": "c", "time": "3", "reason": "is neither a start nor an end"},
+        {"side": "left", "id": "a", "time": "2", "reason": "a row with this id is open already"},
+        {"side": "left", "id": "b", "time": "3", "reason": "ends without having started"},
+        {"side": "left", "id": "d", "time": "2", "reason": "late: its instant was complete"},
+    ]
+    assert join.take_rejected().num_rows == 0
+
+
+def test_ids_of_rows_that_are_gone_are_forgotten():
+    join = StreamJoin("overlaps")
+    for step in range(0, 60_000, 10):
+        left = [(f"l{step}", step, "start"), (f"l{step}", step + 5, "end")]
+        join.push(events(left), events([(f"r{step}", step + 2, "start"), (f"r{step}", step + 8, "end")]))
+        if step == 30_000:
+            halfway = len(join.names[0]._values)
+    assert len(join.names[0]._values) <= max(halfway, 1100)
+
+
+def test_wrong_tables():
+    with pytest.raises(InvalidInputError, match="time"):
+        StreamJoin().push(pa.table({"id": [1], "event": ["start"]}))
+    with pytest.raises(InvalidInputError, match="expected 'start' and 'end'"):
+        StreamJoin().push(pa.table({"id": [1], "time": [1], "event": [1]}))
+    join = StreamJoin()
+    join.push(events([(1, 1, "start")]))
+    with pytest.raises(InvalidInputError, match="were int64 and are string now"):
+        join.push(events([("a", 2, "start")]))
+    with pytest.raises(InvalidInputError, match="do not share a time axis"):
+        join.push(None, events([(1, date(2024, 1, 1), "start")]))
+    with pytest.raises(UsageError, match="how='outer' is unknown"):
+        StreamJoin(how="outer")
+
+
+@settings(max_examples=40, deadline=None)
+@given(name=st.sampled_from(sorted(RELATIONS)), left=tables, right=tables, cut=ticks)
+def test_equals_the_batch_join(name, left, right, cut):
+    join = StreamJoin(name, columns={"id": "row"})
+
+    def part(rows: list[tuple[int, int]], first: int, last: int) -> pa.Table:
+        found = [
+            (f"row {number}", time, kind)
+            for number, span in enumerate(rows)
+            for time, kind in zip(span, ("start", "end"), strict=True)
+            if first <= time <= last
+        ]
+        schema = pa.schema([("row", pa.string()), ("time", pa.int64()), ("event", pa.string())])
+        columns = [list(column) for column in zip(*found, strict=True)] or [[], [], []]
+        return pa.table(columns, schema=schema)
+
+    results = [
+        join.push(part(left, 0, cut), part(right, 0, cut)),
+        join.push(part(left, cut + 1, 12), part(right, cut + 1, 12), until=12),
+        join.close(),
+    ]
+    pairs = [(int(row["left_id"][4:]), int(row["right_id"][4:])) for table in results for row in table.to_pylist()]
+    assert sorted(pairs) == join_pairs(left, right, RELATIONS[name])
+    assert join.take_rejected().num_rows == 0
