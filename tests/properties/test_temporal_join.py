@@ -23,7 +23,7 @@ HOWS = ["inner", "left", "right", "full"]
 def table(rows, keys, number):
     return pa.table(
         {
-            "key": pa.array(keys, pa.string()),
+            "key": pa.array(keys or [None] * len(rows), pa.string()),
             number: pa.array(range(len(rows)), pa.int32()),
             "start": pa.array([row[0] for row in rows], pa.int64()),
             "end": pa.array([row[1] for row in rows], pa.int64()),
@@ -86,6 +86,13 @@ def test_three_tables_are_snapshot_reducible(tables, how, data):
             ]
         now = [(row["i"], row["j"], row["k"]) for row in result if row["start"] <= instant < row["end"]]
         assert sorted(now, key=str) == sorted(joined, key=str)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_more_pairs_than_rows(algorithm):
+    rows = [(at, at + 40) for at in range(60)]
+    found = tl.temporal_join(table(rows, None, "i"), table(rows, None, "j"), algorithm=algorithm)
+    assert rows_of(found, "i", "j", "start", "end") == sorted(reference.join(rows, rows), key=str)
 
 
 def test_figure_10():

@@ -11,7 +11,7 @@ from timeloom.engines.matches import Matches, Pairs
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.kernels import dip_merge, order, sequenced
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
 
@@ -44,10 +44,14 @@ class TwoSides:
         problem = Problem.of(self.left, self.right, self.keys, self.threads)
         return find(problem, relation("intersects").boxes(Axis.INTEGER), algorithm)
 
-    def shared_time(self, pairs: Matches) -> tuple[Ticks, Ticks]:
-        """The time that both rows of each pair share."""
-        starts = pairs.values(self.left.starts, self.right.starts)
-        ends = pairs.values(self.left.ends, self.right.ends)
+    def shared_time(self, pairs: Matches, lefts: Positions, rights: Positions) -> tuple[Ticks, Ticks]:
+        """The time that both rows of each pair share; many pairs are written from the runs, few are looked up."""
+        if lefts.size > len(self.left) + len(self.right):
+            starts = pairs.values(self.left.starts, self.right.starts)
+            ends = pairs.values(self.left.ends, self.right.ends)
+        else:
+            starts = self.left.starts[lefts], self.right.starts[rights]
+            ends = self.left.ends[lefts], self.right.ends[rights]
         return np.maximum(*starts, out=starts[0]), np.minimum(*ends, out=ends[0])
 
     def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:

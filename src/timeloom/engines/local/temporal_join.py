@@ -97,7 +97,8 @@ class Rows(NamedTuple):
 def _rows(sides: TwoSides, request: TemporalJoinRequest) -> Rows:
     """All result rows: the pairs, and what an outer join keeps of either side."""
     pairs = sides.pairs(request.algorithm)
-    parts = [Rows(*pairs.positions(), *sides.shared_time(pairs))]
+    found = pairs.positions()
+    parts = [Rows(*found, *sides.shared_time(pairs, *found))]
     rest = "dip" if request.algorithm == "dip" else "cover"
     if request.how in ("left", "full"):
         rows, starts, ends = sides.alone(rest)
