@@ -9,6 +9,13 @@ from timeloom.kernels.bisw import Ticks
 FORGOTTEN = -1
 
 
+def numbered(rows: Ticks, numbers: Ticks | None, *, in_order: bool) -> Ticks:
+    """The user's numbers of ascending rows, ascending."""
+    if numbers is None:
+        return rows
+    return numbers[rows] if in_order else np.sort(numbers[rows])
+
+
 class RowNumbers:
     """Which row of the user's table arrived as which. While all arrive in order, the two are the same."""
 
@@ -16,10 +23,13 @@ class RowNumbers:
         self.total = 0
         self.numbers: GrowingArray | None = None
         self.places: GrowingArray | None = None
+        self.in_order = True
 
     def append(self, order: Ticks) -> None:
         """Add rows: the k-th to arrive is row ``order[k]`` of what is appended now."""
-        if self.numbers is None and np.array_equal(order, np.arange(order.size)):
+        in_order = np.array_equal(order, np.arange(order.size))
+        self.in_order = self.in_order and in_order
+        if self.numbers is None and in_order:
             self.total += order.size
             return
         numbers, places = self._arrays()
@@ -40,7 +50,7 @@ class RowNumbers:
 
     def of(self, rows: Ticks) -> Ticks:
         """The user's numbers of rows, ascending."""
-        return rows if self.numbers is None else np.sort(self.numbers.values[rows])
+        return numbered(rows, self.pinned(), in_order=self.in_order)
 
     def pinned(self) -> Ticks | None:
         """The user's numbers of all present rows, or None if they are their places."""

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
 from timeloom.bitemporal.expressions import check_measures, expressions_of
-from timeloom.bitemporal.identity import RowNumbers
+from timeloom.bitemporal.identity import RowNumbers, numbered
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.frames import to_arrow
@@ -195,7 +196,7 @@ class BitemporalIndex:
                 plan,
                 code,
                 types,
-                self._numbers.pinned(),
+                partial(numbered, numbers=self._numbers.pinned(), in_order=self._numbers.in_order),
                 lambda: expressions_of(measures),
                 lambda name, rows: payload[name].take(pa.array(rows)).combine_chunks(),
             )

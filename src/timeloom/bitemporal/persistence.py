@@ -48,6 +48,7 @@ def save_index(path: "str | os.PathLike[str]", index: "BitemporalIndex") -> None
         "checkpoint_every": index._checkpoint_every,
         "latest": lines.columns.latest,
         "total": numbers.total,
+        "in_order": numbers.in_order,
         "gridded": lines.gridded,
         "since_checkpoint": lines.since_checkpoint,
         "checkpoints": [[checkpoint.at, checkpoint.rows] for checkpoint in lines.checkpoints],
@@ -79,7 +80,7 @@ def load_index(path: "str | os.PathLike[str]", cls: "type[BitemporalIndex]") -> 
         for k, (at, rows) in enumerate(meta["checkpoints"])
     )
     lines.gridded, lines.since_checkpoint = meta["gridded"], meta["since_checkpoint"]
-    numbers.total = meta["total"]
+    numbers.total, numbers.in_order = meta["total"], meta["in_order"]
     if "numbers" in arrays:
         numbers.numbers, numbers.places = GrowingArray.of(arrays["numbers"]), GrowingArray.of(arrays["places"])
     if "table" in arrays:

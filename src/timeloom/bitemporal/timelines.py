@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from timeloom.bitemporal.buckets import ROWS_PER_BUCKET, Buckets, Grid
+from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns, View
 from timeloom.kernels.bisw import (
@@ -28,6 +28,7 @@ from timeloom.kernels.bisw_buckets import (
 )
 from timeloom.model.ticks import FOREVER
 
+REGRID = 4
 SCATTERED = 4
 """How much slower a row is to read out of order than in order."""
 
@@ -169,7 +170,7 @@ class Timelines:
             ended = np.concatenate([ended, born_closed])[order]
         if self.retroactive:
             self.ended.append(ended.astype(np.int32))
-        if not self.gridded or len(self.columns) > 2 * self.gridded + ROWS_PER_BUCKET:
+        if not self.gridded or len(self.columns) > REGRID * self.gridded:
             self.regrid()
         else:
             self._file(begin)
@@ -186,7 +187,7 @@ class Timelines:
         self.since_checkpoint = 0
 
     def regrid(self) -> None:
-        """Lay new grids over all rows and file them again; happens whenever the rows have doubled."""
+        """Lay new grids over all rows and file them again; happens whenever there are REGRID times as many."""
         self.starts = Buckets(Grid.over(self.columns.app_start.values, self.bucket))
         self.ends = Buckets(Grid.over(self.columns.app_end.values, self.bucket))
         self.gridded = len(self.columns)

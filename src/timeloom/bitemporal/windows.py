@@ -62,7 +62,7 @@ class WindowQuery:
         windows: Windows,
         meaning: int,
         types: tuple[TimeType, TimeType],
-        numbers: Ticks | None,
+        numbered: Callable[[Ticks], Ticks],
         expressions: Callable[[], dict[str, Expression]],
         column: Callable[[str, Ticks], pa.Array],
     ) -> None:
@@ -71,7 +71,7 @@ class WindowQuery:
         self._meaning = meaning
         self._bounds = bounds_of(windows, meaning)
         self._types = types
-        self._numbers = numbers
+        self._numbered = numbered
         self._expressions = expressions
         self._column = column
         self._known: tuple[int, Ticks] = (-1, np.empty(0, np.int64))
@@ -122,6 +122,3 @@ class WindowQuery:
             for kind, ticks in zip(axes, self._windows, strict=True)
         )
         return list(zip(zip(first, last, strict=True), zip(app_first, app_last, strict=True), strict=True))
-
-    def _numbered(self, rows: Ticks) -> Ticks:
-        return rows if self._numbers is None else np.sort(self._numbers[rows])
