@@ -16,7 +16,7 @@ from timeloom.kernels.stab_forest_multi import new_marks, reach_of
 from timeloom.kernels.stab_forest_stab import first_after, locate, stab, visit
 
 FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
-ROOM = 4096
+ROOM = 1 << 16
 
 LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED = range(6)
 

@@ -224,7 +224,8 @@ def join_ascending(forest: Forest, kept: int, own: int, own_stop: int, middle: i
 def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
     """Merge three lists by descending end: kept entries, the root's own events backwards, the second list.
 
-    Of equal ends the later start comes first, as in an event list read backwards. The merged list is built in the free room behind both lists and then moved to its place.
+    Of equal ends the later start comes first, as in an event list read backwards. The merged list is built in the
+    free room behind both lists and then moved to its place.
     """
     lists, ends = forest.lists, forest.ends
     free = max(stop, kept + (own_stop - own) + (stop - middle))

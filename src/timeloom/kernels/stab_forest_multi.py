@@ -77,7 +77,7 @@ def stab_each(
     ``active`` holds the answer to the last instant. Taking a step again changes nothing, so a step whose answer finds
     no room is taken again when there is more.
     """
-    ends = forest.ends
+    starts, ends, events = forest.starts, forest.ends, forest.counts[EVENTS]
     row, seen, node, count = state[ROW], state[SEEN], state[NODE_AT], state[ACTIVE]
     while row < ts.size:
         t, lasting = ts[row], 0
@@ -85,9 +85,18 @@ def stab_each(
             if active_ends[rank] > t:
                 active[lasting], active_ends[lasting] = active[rank], active_ends[rank]
                 lasting += 1
-        count, seen, node = stab_step(forest, t, seen, node, reach, marks, active, lasting)
-        for rank in range(lasting, count):
-            active_ends[rank] = ends[active[rank]]
+        count = lasting
+        if seen + reach < events and starts[seen + reach] <= t:
+            node = locate(forest, node, t)
+            count = visit(forest, t, seen, node, marks, active, lasting)
+            seen = first_after(forest, node, t)
+            for rank in range(lasting, count):
+                active_ends[rank] = ends[active[rank]]
+        while seen < events and starts[seen] <= t:
+            if ends[seen] > t:
+                active[count], active_ends[count] = seen, ends[seen]
+                count += 1
+            seen += 1
         at = offsets[row]
         if at + count > out.size:
             break

@@ -1,5 +1,6 @@
 """Events on their way into a forest: in which order they may arrive, and which are not settled yet."""
 
+from bisect import bisect_left
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,18 +15,31 @@ _MEND = "sort the events first, or build a new forest from all of them with Stab
 
 
 class Arrivals:
-    """The order that a forest asks for, and the events that were accepted but not yet indexed, by id."""
+    """The order that a forest asks for, and the events that were accepted but not yet indexed, by ascending id."""
 
     def __init__(self, order: Order) -> None:
         if order not in get_args(Order):
             raise UsageError(f"order={order!r} is unknown. {did_you_mean(str(order), get_args(Order))}")
         self.order = order
-        self.pending: dict[int, tuple[int, int]] = {}
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.ids: list[int] = []
         self.last_start = self.last_end = MIN_TICK
         self.watermark = MIN_TICK
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def find(self, event: int) -> int:
+        """Where an event waits, or -1 if it does not."""
+        at = bisect_left(self.ids, event)
+        return at if at < len(self.ids) and self.ids[at] == event else -1
+
     def accept(self, event: int, start: int, end: int) -> None:
-        """Take one event in, or refuse it because it comes too late."""
+        """Take one event in, or refuse it because it comes too late.
+
+        An open event is sorted to the end of its start, so it says nothing about the ends to come.
+        """
         if self.order == "watermark":
             if start < self.watermark:
                 raise self._late(start, "event")
@@ -33,8 +47,20 @@ class Arrivals:
             raise self._early(start)
         elif start == self.last_start and end < self.last_end and self.order == "start_end":
             raise self._unsorted(start, end, self.last_end)
-        self._remember(start, end)
-        self.pending[event] = (start, end)
+        if end != FOREVER:
+            self.last_end = end
+        elif start != self.last_start:
+            self.last_end = MIN_TICK
+        self.last_start = start
+        self.starts.append(start)
+        self.ends.append(end)
+        self.ids.append(event)
+
+    def wait(self, starts: Ticks, ends: Ticks, ids: Ticks) -> None:
+        """Keep many accepted events until they are settled."""
+        self.starts += starts.tolist()
+        self.ends += ends.tolist()
+        self.ids += ids.tolist()
 
     def accept_many(self, starts: Ticks, ends: Ticks) -> None:
         """Check many events at once; the caller takes them."""
@@ -54,8 +80,15 @@ class Arrivals:
                 row = wrong[0]
                 raise self._unsorted(int(starts[row]), int(ends[row]), int(ended[row]), f"row {row}: ")
         if starts.size:
-            closed = ends[(starts == starts[-1]) & (ends < FOREVER)]
-            self._remember(int(starts[-1]), int(closed[-1]) if closed.size else FOREVER)
+            self.settle_at(starts, ends)
+
+    def settle_at(self, starts: Ticks, ends: Ticks) -> None:
+        """Remember the last start of some ordered events, and the last known end that belongs to it."""
+        known = ends[(starts == starts[-1]) & (ends < FOREVER)]
+        if starts[-1] != self.last_start:
+            self.last_end = MIN_TICK
+        self.last_start = int(starts[-1])
+        self.last_end = int(known[-1]) if known.size else self.last_end
 
     def advance(self, watermark: int) -> None:
         """Promise that no event will start before the watermark."""
@@ -72,21 +105,13 @@ class Arrivals:
 
     def take(self) -> tuple[Ticks, Ticks, Ticks]:
         """Hand over the settled events: starts, ends, ids."""
-        settled = self.pending
+        waiting = np.array(self.starts, np.int64), np.array(self.ends, np.int64), np.array(self.ids, np.int64)
+        settled = np.ones(len(self), np.bool_)
         if self.order == "watermark":
-            settled = {event: times for event, times in self.pending.items() if times[0] < self.watermark}
-            self.pending = {event: times for event, times in self.pending.items() if event not in settled}
-        else:
-            self.pending = {}
-        times = np.array(list(settled.values()), np.int64).reshape(-1, 2)
-        return times[:, 0].copy(), times[:, 1].copy(), np.array(list(settled), np.int64)
-
-    def _remember(self, start: int, end: int) -> None:
-        """An open event is sorted to the end of its start, so it says nothing about the ends to come."""
-        if start != self.last_start:
-            self.last_start, self.last_end = start, MIN_TICK
-        if end != FOREVER:
-            self.last_end = end
+            settled = waiting[0] < self.watermark
+        self.starts, self.ends, self.ids = (column[~settled].tolist() for column in waiting)
+        starts, ends, ids = (column[settled] for column in waiting)
+        return starts, ends, ids
 
     def _late(self, start: int, what: str) -> InvalidInputError:
         return InvalidInputError(

@@ -13,7 +13,7 @@ from timeloom.kernels.stab_forest import NODES, in_use
 from timeloom.kernels.stab_forest_multi import multi_stab, new_marks, reach_of, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
 from timeloom.model.period import PeriodLike
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.stab_forest.arrivals import Arrivals, Order
 from timeloom.stab_forest.handle import Handle
 from timeloom.stab_forest.index import EventIndex
@@ -77,12 +77,9 @@ class StabForest:
         forest._index = EventIndex.of(first, last)
         forest._next = first.size
         if first.size:
-            begun, ended = forest._index.starts(), forest._index.ends()
-            forest._arrivals.last_start = int(begun[-1])
-            closed = ended[forest._index.tail :][ended[forest._index.tail :] < FOREVER]
-            forest._arrivals.last_end = int(closed[-1]) if closed.size else forest._arrivals.last_end
+            forest._arrivals.settle_at(forest._index.starts(), forest._index.ends())
             if order == "watermark":
-                forest._arrivals.watermark = int(begun[-1]) + 1
+                forest._arrivals.watermark = forest._arrivals.last_start + 1
         return forest
 
     def __len__(self) -> int:
@@ -119,12 +116,15 @@ class StabForest:
         int
             The event's id.
         """
-        first = one_tick(start, "start")
-        self._arrivals.accept(self._next, first, one_end(end, first))
+        if not (type(start) is type(end) is int and MIN_TICK <= start < end <= MAX_TICK):
+            start = one_tick(start, "start")
+            end = one_end(end, start)
+        event = self._next
+        self._arrivals.accept(event, start, end)
         self._next += 1
-        if len(self._arrivals.pending) >= BUFFER and self._arrivals.order != "watermark":
+        if event % BUFFER == 0:
             self._settled()
-        return self._next - 1
+        return event
 
     @overload
     def extend(self, starts: ArrayLike, ends: ArrayLike) -> None: ...
@@ -141,34 +141,27 @@ class StabForest:
         ids = np.arange(self._next, self._next + first.size)
         self._next += first.size
         if self._arrivals.order == "watermark":
-            times = zip(first.tolist(), last.tolist(), strict=True)
-            self._arrivals.pending.update(zip(ids.tolist(), times, strict=True))
+            self._arrivals.wait(first, last, ids)
         else:
             self._settled().add(first, last, ids)
 
     def begin(self, start: int) -> Handle:
         """Add an event whose end is not known yet: it is active from its start on until it is finished."""
-        event = self.append(start)
-        self._index.places[event] = -1
-        if event not in self._arrivals.pending:
-            self._index.locate_open(event)
-        return Handle(event, int(start), self)
+        return self._issue(self.append(start), int(start))
 
     def handle(self, event: int) -> Handle:
         """A handle of an open event, by id: for events that were appended open, or after loading."""
-        if event in self._arrivals.pending:
-            start, end = self._arrivals.pending[event]
+        at = self._arrivals.find(event)
+        if at >= 0:
+            start, end = self._arrivals.starts[at], self._arrivals.ends[at]
         elif 0 <= event < self._next:
-            starts, ends = self.events()
-            start, end = int(starts[event]), int(ends[event])
+            position = self._settled().locate(event)
+            start, end = int(self._index.starts()[position]), int(self._index.ends()[position])
         else:
             raise InvalidInputError(f"there is no event {event}; expected an id from 0 to {self._next - 1}")
         if end != FOREVER:
             raise InvalidInputError(f"event {event} ended at {end} already; only open events have handles")
-        self._index.places[event] = -1
-        if event not in self._arrivals.pending:
-            self._index.locate_open(event)
-        return Handle(event, start, self)
+        return self._issue(event, start)
 
     def finish(self, handle: Handle, end: int) -> None:
         """Set the end of an open event.
@@ -187,8 +180,9 @@ class StabForest:
             raise InvalidInputError(f"end={end!r} leaves event {handle.id} open; expected an end before {FOREVER}")
         if self._arrivals.order != "watermark":
             self._settled()
-        if handle.id in self._arrivals.pending:
-            self._arrivals.pending[handle.id] = (handle.start, last)
+        at = self._arrivals.find(handle.id)
+        if at >= 0:
+            self._arrivals.ends[at] = last
             del self._index.places[handle.id]
         else:
             self._index.finish(handle.id, last)
@@ -333,10 +327,15 @@ class StabForest:
 
     def _settled(self) -> EventIndex:
         """The index with everything in it that queries may see."""
-        if self._arrivals.pending:
+        if self._arrivals:
             self._index.add(*self._arrivals.take())
         self._index.refresh()
         return self._index
+
+    def _issue(self, event: int, start: int) -> Handle:
+        """Make a handle and note where its event stands; one that still waits is noted when it settles."""
+        self._index.places[event] = -1 if self._arrivals.find(event) >= 0 else self._index.locate(event)
+        return Handle(event, start, self)
 
     def _reach(self, c: int, variant: Variant) -> int:
         if variant not in VARIANTS:

@@ -65,9 +65,9 @@ class EventIndex:
         append_events(self.forest, starts[shared:], ends[shared:])
         self._find_open(tail)
 
-    def locate_open(self, event: int) -> None:
-        """Note where one open event stands, wherever that is."""
-        self.places[event] = event if self.ids is None else int(np.flatnonzero(self.ids[: len(self)] == event)[0])
+    def locate(self, event: int) -> int:
+        """The position of an event, wherever it stands."""
+        return event if self.ids is None else int(np.flatnonzero(self.ids[: len(self)] == event)[0])
 
     def finish(self, event: int, end: int) -> None:
         """Give an open event its end."""

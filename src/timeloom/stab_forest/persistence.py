@@ -16,8 +16,8 @@ def save_forest(path: str | os.PathLike[str], index: EventIndex, arrivals: Arriv
     """Write the index, what has not settled yet, and where arrivals stand."""
     arrays: storage.Arrays = {name: part.view(np.int64) for name, part in in_use(index.forest).items()}
     arrays["ids"] = np.zeros(0, np.int32) if index.ids is None else index.ids[: len(index)]
-    pending = [[event, start, end] for event, (start, end) in arrivals.pending.items()]
-    arrays["pending"] = np.array(pending, np.int64).reshape(-1)
+    for name in ("starts", "ends", "ids"):
+        arrays[f"waiting_{name}"] = np.array(getattr(arrivals, name), np.int64)
     meta = {
         "order": arrivals.order,
         "events": events,
@@ -46,5 +46,5 @@ def load_forest(path: str | os.PathLike[str]) -> tuple[EventIndex, Arrivals, int
     arrivals = Arrivals(meta["order"])
     arrivals.last_start, arrivals.last_end = meta["last_start"], meta["last_end"]
     arrivals.watermark = meta["watermark"]
-    arrivals.pending = {event: (start, end) for event, start, end in arrays["pending"].reshape(-1, 3).tolist()}
+    arrivals.wait(arrays["waiting_starts"], arrays["waiting_ends"], arrays["waiting_ids"])
     return EventIndex(forest, arrays["ids"] if meta["named"] else None), arrivals, meta["events"]

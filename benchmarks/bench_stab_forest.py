@@ -1,0 +1,232 @@
+"""The stab-forest: the experiments of its paper (section 6), batched stabs against peers, and saving."""
+
+import argparse
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from ncls import NCLS
+from sortedcontainers import SortedList
+from superintervals import IntervalMap
+
+import timeloom as tl
+from benchmarks.measuring import Line, show, side_by_side, timed
+from timeloom.kernels.skip_join import forward_scan
+
+DAY = 24 * 60
+MINUTES = 10 * 365 * DAY
+TREE_NODE = 64
+"""Bytes of a node of a balanced tree: three pointers, a colour, start, end and id, as an allocator rounds them."""
+
+Events = tuple[np.ndarray, np.ndarray]
+
+
+def in_order(starts: np.ndarray, ends: np.ndarray) -> Events:
+    rows = np.lexsort((ends, starts))
+    return starts[rows], ends[rows]
+
+
+def flights(count: int, seed: int = 1) -> Events:
+    """Ten years of minutes; starts follow a daily cycle, durations are log-normal around two hours, 1,350 at most."""
+    random = np.random.default_rng(seed)
+    hour = random.normal(13, 4, count) % 24
+    starts = random.integers(0, MINUTES // DAY, count) * DAY + (hour * 60).astype(np.int64)
+    lengths = np.clip(random.lognormal(np.log(120), 0.6, count), 0, 1350).astype(np.int64)
+    return in_order(starts, starts + lengths + 1)
+
+
+def unrest(count: int, seed: int = 2) -> Events:
+    """Sixty years of days; most events last a day, a few up to fifty years."""
+    random = np.random.default_rng(seed)
+    starts = random.integers(0, 21_800, count)
+    lengths = np.minimum(random.pareto(0.9, count) * 0.7, 18_407).astype(np.int64)
+    return in_order(starts, starts + lengths + 1)
+
+
+def gap_data(count: int, gap: int) -> tuple[Events, Events]:
+    """Disjoint events in groups of a size, by turns on either side."""
+    number = np.arange(count)
+    starts, left = 2 * number, number // gap % 2 == 0
+    return (starts[left], starts[left] + 2), (starts[~left], starts[~left] + 2)
+
+
+def same_pairs(one: Events, other: Events) -> None:
+    assert one[0].size == other[0].size
+    packed = [
+        np.sort(left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64)) for left, right in (one, other)
+    ]
+    assert np.array_equal(*packed)
+
+
+def gaps(count: int, sizes: list[int], constants: list[int]) -> list[Line]:
+    """Figure 6."""
+    lines = []
+    for size in sizes:
+        left, right = gap_data(count, size)
+        ours, theirs = tl.StabForest.build(*left), tl.StabForest.build(*right)
+        scan = partial(forward_scan, *left, *right)
+        assert ours.skip_join(theirs)[0].size == scan()[0].size == 0
+        wanted = ">= 10 x" if size >= 4096 else ">= 0.87 x"
+        for c in constants:
+            pair = side_by_side(partial(ours.skip_join, theirs, c), scan, 5)
+            lines.append(Line(f"gap {size:,}, c={c}", pair[0], "forward scan", pair[1], wanted if c == 16 else ""))
+        for variant in ("events", "index") if size >= 64 else ("events",):
+            pair = side_by_side(partial(ours.skip_join, theirs), partial(ours.skip_join, theirs, 16, variant))
+            lines.append(Line(f"gap {size:,}, c=16", pair[0], f"SkipJoin, {variant} only", pair[1], "near 1 or above"))
+    return lines
+
+
+def months(count: int, numbers: list[int]) -> list[Line]:
+    """Figure 5, left: the seventh day of each of the first n months."""
+    events = flights(count)
+    forest = tl.StabForest.build(*events)
+    lines = []
+    for number in numbers:
+        days = np.arange(number) * (MINUTES // 120) + 6 * DAY
+        windows = days, days + DAY
+        scan = partial(forward_scan, *events, *windows)
+        filters = tl.StabForest.build(*windows)
+        same_pairs(forest.skip_join(filters), scan())
+        pair = side_by_side(partial(forest.skip_join, filters), scan)
+        wanted = ">= 10 x" if number <= 12 else ""
+        lines.append(Line(f"day 7 of {number} months of {count:,}", pair[0], "forward scan", pair[1], wanted))
+        for variant in ("events", "index"):
+            pair = side_by_side(partial(forest.skip_join, filters), partial(forest.skip_join, filters, 16, variant))
+            lines.append(Line(f"day 7 of {number} months", pair[0], f"SkipJoin, {variant} only", pair[1]))
+        query = partial(lambda starts, ends: [*map(forest.overlapping, starts, ends)], *map(np.ndarray.tolist, windows))
+        pair = side_by_side(partial(forest.skip_join, filters), query)
+        lines.append(Line(f"day 7 of {number} months", pair[0], "one window query a month", pair[1]))
+    return lines
+
+
+def dense(name: str, events: Events, shares: list[float]) -> list[Line]:
+    """Figure 5, middle and right: one random half, or a part of it, joined with the other."""
+    random = np.random.default_rng(3)
+    shuffled = random.permutation(events[0].size)
+    lines = []
+    for share in shares:
+        some = np.sort(shuffled[: int(share * events[0].size / 2)])
+        rest = np.sort(shuffled[events[0].size // 2 :])
+        left, right = [tuple(column[rows] for column in events) for rows in (some, rest)]
+        ours, theirs = tl.StabForest.build(*left), tl.StabForest.build(*right)
+        scan = partial(forward_scan, *left, *right)
+        same_pairs(ours.skip_join(theirs), scan())
+        pair = side_by_side(partial(ours.skip_join, theirs), scan, 5)
+        lines.append(Line(f"{name}, {share:.0%} of one half", pair[0], "forward scan", pair[1], ">= 0.9 x"))
+    return lines
+
+
+def appended(events: Events) -> tl.StabForest:
+    forest = tl.StabForest()
+    for start, end in zip(*map(np.ndarray.tolist, events), strict=True):
+        forest.append(start, end)
+    forest.stab(0)
+    return forest
+
+
+def sorted_list(events: Events) -> SortedList:
+    tree = SortedList()
+    for event in zip(*map(np.ndarray.tolist, events), strict=True):
+        tree.add(event)
+    return tree
+
+
+def plain_list(events: Events) -> list[tuple[int, int]]:
+    grown = []
+    for event in zip(*map(np.ndarray.tolist, events), strict=True):
+        grown.append(event)
+    return grown
+
+
+def building(count: int) -> list[Line]:
+    """Figure 7, left, and the file."""
+    events = flights(count)
+    ours, theirs = side_by_side(partial(appended, events), partial(sorted_list, events))
+    grown = timed(partial(plain_list, events))
+    lines = [
+        Line(f"{count:,} single appends", ours, "SortedList.add", theirs, ">= 1 x"),
+        Line(f"{count:,} single appends", ours, "list.append", grown),
+    ]
+    bulk = timed(partial(tl.StabForest.build, *events))
+    forest = tl.StabForest.build(*events)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "forest.arrow"
+        forest.save(path)
+        assert tl.StabForest.load(path).stab(MINUTES // 2).tolist() == forest.stab(MINUTES // 2).tolist()
+        loading = timed(partial(tl.StabForest.load, path))
+    lines.append(Line("load the file", loading, "build by appends", ours, ">= 20 x"))
+    lines.append(Line("load the file", loading, "build in bulk", bulk, ">= 20 x"))
+    return lines
+
+
+def stabbing(name: str, events: Events, queries: int, ascending: bool) -> list[Line]:
+    """Batched stabs, answers listed, against the batch calls of two C libraries."""
+    starts, ends = events
+    random = np.random.default_rng(4)
+    ts = random.integers(starts[0], starts[-1], queries)
+    if ascending:
+        ts.sort()
+    rows = np.arange(starts.size)
+    forest, nested = tl.StabForest.build(starts, ends), NCLS(starts, ends, rows)
+    flat = IntervalMap.from_arrays(starts.astype(np.int32), (ends - 1).astype(np.int32), rows)
+    flat.build()
+    points = ts.astype(np.int32)
+    offsets, ids = forest.stab_many(ts)
+    numbers, found = nested.all_overlaps_both(ts, ts + 1, np.arange(queries))
+    same_pairs((np.repeat(np.arange(queries), np.diff(offsets)), ids), (numbers, found))
+    assert sum(map(len, flat.search_idxs_batch(points, points))) == ids.size
+    case = f"{name}, {queries:,} {'ascending' if ascending else 'random'} stabs, {ids.size / queries:.1f} hits each"
+    ours = partial(forest.stab_many, ts)
+    first = side_by_side(ours, partial(nested.all_overlaps_both, ts, ts + 1, np.arange(queries)))
+    second = side_by_side(ours, partial(flat.search_idxs_batch, points, points))
+    return [
+        Line(case, first[0], "ncls", first[1], ">= 2 x"),
+        Line(case, second[0], "superintervals", second[1], ">= 2 x"),
+    ]
+
+
+def sizes_of(name: str, events: Events) -> str:
+    forest = tl.StabForest.build(*events)
+    count = events[0].size
+    listed = sorted_list((events[0][:10_000], events[1][:10_000]))
+    python = sum(map(sys.getsizeof, listed)) / len(listed) + 2 * sys.getsizeof(10**6) + 8
+    return (
+        f"{name}: {forest.nbytes / count:.1f} bytes per event; a balanced tree about {TREE_NODE}, "
+        f"a SortedList of tuples about {python:.0f}"
+    )
+
+
+def main() -> None:
+    """Run all experiments at one scale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", choices=["small", "full"], default="small")
+    full = parser.parse_args().scale == "full"
+    powers = range(0, 19) if full else (0, 2, 4, 8, 12)
+    constants = [1, 2, 4, 8, 16, 32, 64] if full else [1, 16]
+    show("Gap data (figure 6)", gaps(2**24 if full else 2**20, [2**power for power in powers], constants))
+    show("Sparse joins (figure 5, left)", months(10**7 if full else 10**6, [1, 6, 12, 60, 120] if full else [6, 120]))
+    shares = [0.1, 0.5, 1.0] if full else [1.0]
+    show(
+        "Dense joins (figure 5, middle and right)",
+        dense("civil unrest", unrest(62_141), shares)
+        + dense("flights", flights(2_500_000 if full else 200_000), shares),
+    )
+    show("Building (figure 7)", building(10**6 if full else 10**5))
+    count, queries = (10**6, 10**6) if full else (10**5, 10**5)
+    tight = np.sort(np.random.default_rng(5).integers(0, 100 * count, count))
+    sparse = in_order(tight, tight + np.random.default_rng(6).integers(1, 1_000, count))
+    disjoint = 10 * np.arange(count), 10 * np.arange(count) + 5
+    lines = []
+    for ascending in (True, False):
+        lines += stabbing("disjoint", disjoint, queries, ascending)
+        lines += stabbing("short events", sparse, queries, ascending)
+        lines += stabbing("flights", flights(count), queries // 10, ascending)
+    show("Batched stabs", lines)
+    for name, events in (("flights", flights(count)), ("distinct starts", disjoint)):
+        print(sizes_of(name, events))
+
+
+if __name__ == "__main__":
+    main()
