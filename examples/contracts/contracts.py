@@ -68,15 +68,7 @@ def main() -> None:
         "steps": 14,
     }
     counts = tl.sliding_windows(history, **both, meaning="began", bounds=True)
-    print(
-        counts.select(["step", "sys_last", "app_last", "n"])
-        .slice(
-            0,
-            15,
-        )
-        .to_pandas()
-        .iloc[::2]
-    )
+    print(counts.to_pandas().iloc[::2][["step", "sys_last", "app_last", "n"]])
 
     print("\nRevenue of a day, as the books had it on three later days:")
     day = date(2014, 7, 1)
