@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import EMPTY, NULL_START, REVERSED, VALID
+from timeloom.engines.admission import EMPTY, NULL_START, REVERSED, VALID, reason_texts
 from timeloom.engines.frames import require_columns
 from timeloom.engines.spark.ticks import PeriodColumns, period_columns, shifted
 from timeloom.errors import InvalidInputError
@@ -19,8 +19,8 @@ from timeloom.model.policy import Policy
 class Admitted:
     """A DataFrame whose columns are named by position, so that any name of the user's is safe, with its period.
 
-    ``rows`` has the valid rows only, unless invalid ones are an error: then it has all of them, and whoever reads the
-    rows in a task must judge them there. ``verdict`` tells the rows apart.
+    ``rows`` has the valid rows only when the others are quarantined. Otherwise it has all of them: the tasks that read
+    the rows must judge them, and raise or report. ``verdict`` tells the rows apart.
     """
 
     side: str
@@ -29,25 +29,35 @@ class Admitted:
     period: Period
     policy: Policy
     columns: PeriodColumns
-    verdict: Column
+    verdict: str
 
     @property
     def names(self) -> dict[str, str]:
         """The name under which each of the user's columns stands in the rows."""
         return {name: f"c{position}" for position, name in enumerate(self.schema.names)}
 
-    def column(self, name: str) -> Column:
-        """One of the user's columns."""
-        return F.col(self.names[name])
+    def column(self, name: str) -> str:
+        """One of the user's columns, in SQL."""
+        return self.names[name]
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The rows that take part."""
-        if self.policy.on_invalid != "error":
-            return self.all_rows.where(self.verdict == F.lit(VALID))
-        if self.policy.empty == "drop":
-            return self.all_rows.where(self.verdict != F.lit(EMPTY))
+        """The rows that are sent to tasks."""
+        if self.policy.on_invalid == "quarantine":
+            return self.all_rows.where(f"{self.verdict} = {VALID}")
         return self.all_rows
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The rows with no usable period: a column ``side``, the user's columns, and the reason."""
+        reasons = F.lit(None).cast("string")
+        for verdict, text in reason_texts(self.period).items():
+            reasons = F.when(F.expr(f"{self.verdict} = {verdict}"), F.lit(text)).otherwise(reasons)
+        name = "reason"
+        while name in self.schema.names:
+            name += "_"
+        rows = self.all_rows.where(f"{self.verdict} <> {VALID}").select(F.lit(self.side), "*", reasons)
+        return rows.toDF("side", *self.schema.names, name)
 
 
 def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitted:
@@ -63,16 +73,25 @@ def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitt
     columns = period_columns(names, schema, period, side)
     verdict = _verdict(columns)
     if policy.empty == "point":
-        point = verdict == F.lit(EMPTY)
-        columns = replace(columns, end=F.when(point, shifted(columns.start, 1)).otherwise(columns.end))
-        verdict = F.when(point, F.lit(VALID)).otherwise(verdict)
+        point = f"{verdict} = {EMPTY}"
+        verdict = f"CASE WHEN {point} THEN {VALID} ELSE {verdict} END"
+        columns = replace(columns, end=f"CASE WHEN {point} THEN {shifted(columns.start, 1)} ELSE {columns.end} END")
     return Admitted(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict)
 
 
-def _verdict(columns: PeriodColumns) -> Column:
+def merge_rejected(left: Admitted, right: Admitted) -> DataFrame:
+    """One DataFrame of the rejected rows of two inputs."""
+    taken = {field.name: field.dataType for field in left.schema}
+    renamed = [
+        f"{field.name}_right" if taken.get(field.name, field.dataType) != field.dataType else field.name
+        for field in right.schema
+    ]
+    others = right.rejected
+    return left.rejected.unionByName(others.toDF("side", *renamed, others.columns[-1]), allowMissingColumns=True)
+
+
+def _verdict(columns: PeriodColumns) -> str:
     return (
-        F.when(columns.start.isNull(), F.lit(NULL_START))
-        .when(columns.raw_end < columns.raw_start, F.lit(REVERSED))
-        .when(columns.end <= columns.start, F.lit(EMPTY))
-        .otherwise(F.lit(VALID))
+        f"(CASE WHEN {columns.start} IS NULL THEN {NULL_START} WHEN {columns.raw_end} < {columns.raw_start} "
+        f"THEN {REVERSED} WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from timeloom.engines.admission import VALID
 from timeloom.engines.spark.distribution import Sent
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.readers import BLOB, StreamedRows, pack_blob
@@ -34,8 +35,8 @@ class Broadcast:
         small = self.small.rows.select(*self.packing.columns(self.small.admitted)).repartition(1)
         blob = small.mapInArrow(pack_blob, f"{BLOB} binary")
         streamed = self.streamed.rows.select(*self.packing.columns(self.streamed.admitted))
-        is_first = F.monotonically_increasing_id() % F.lit(_PARTITION_ROWS) == F.lit(0)
-        return streamed.join(F.broadcast(blob), F.lit(True), "left").withColumn(BLOB, F.when(is_first, F.col(BLOB)))
+        first = f"CASE WHEN monotonically_increasing_id() % {_PARTITION_ROWS} = 0 THEN {BLOB} END"
+        return streamed.join(F.broadcast(blob), F.lit(True), "left").withColumn(BLOB, F.expr(first))
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The rows of all tasks: any of them may have a partner for a row of the broadcast side."""
@@ -46,5 +47,7 @@ class Broadcast:
         if side == self.streamed.admitted.side:
             return None
         admitted = self.small.admitted
-        ticks = admitted.columns.start.alias("start"), admitted.columns.end.alias("end")
-        return self.small.rows.select(*ticks, *self.packing.columns(admitted))
+        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
+        periods = [F.expr(text).alias(name) for name, text in ticks.items()]
+        valid = self.small.rows.where(f"{admitted.verdict} = {VALID}")
+        return valid.select(*periods, *self.packing.columns(admitted))

@@ -1,6 +1,7 @@
 """Rows of two tables sent to the tasks that join them: packed, copied to each slice they touch, shuffled once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,6 +18,12 @@ from timeloom.engines.spark.slices import boundaries, number, sample_rank, withi
 
 SIDES = {"left": 0, "right": 1}
 
+SCATTERED = "first < last"
+"""Tells the rows that go to several slices."""
+
+SLICES = f"CASE WHEN {SCATTERED} THEN sequence(first, last) ELSE array(first) END"
+"""The slices of a row; most rows have one, for which an array is cheaper than a sequence."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -24,7 +31,7 @@ class Sent:
 
     admitted: Admitted
     rows: DataFrame
-    key: Column
+    key: str
 
 
 @dataclass(frozen=True)
@@ -45,77 +52,59 @@ class Distribution:
 
     def rows(self) -> DataFrame:
         """The shuffled rows of both sides: a ``tag``, and the packed columns."""
-        return self._shuffled(self.placed())
+        return self._shuffled(self.placed)
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The same, but of one side only the rows that are in several tasks."""
-        return self._shuffled(self.placed().where((F.col("side") != F.lit(SIDES[side])) | _scattered()))
+        return self._shuffled(self.placed.where(f"side <> {SIDES[side]} OR {SCATTERED}"))
 
     def undecided(self, side: str) -> DataFrame:
         """The rows of a side that are in several tasks, none of which can tell alone that they match nothing."""
-        return self.placed().where((F.col("side") == F.lit(SIDES[side])) & _scattered())
+        return self.placed.where(f"side = {SIDES[side]} AND {SCATTERED}")
 
-    def _shuffled(self, placed: DataFrame) -> DataFrame:
-        copied = placed.withColumn("slice", F.explode(_slices()))
-        count = F.lit(self.partitions)
-        place = F.pmod(F.pmod(F.col("key"), count) + F.col("slice"), count)
-        tag = (F.col("slice") * F.lit(BITS) + self._bits()).cast("long") * count + place
-        packed = copied.select(tag.alias("tag"), *self.packing.names)
-        return packed.repartitionById(self.partitions, F.pmod(F.col("tag"), count).cast("int"))
-
+    @cached_property
     def placed(self) -> DataFrame:
         """The packed rows of both sides with the first and the last slice that each goes to."""
         sides = (self.left, self.right)
-        bounds = boundaries(_stacked([self._reaching(side, [_rank(side)]) for side in sides]), self.slicing)
-        rows = _stacked([self._reaching(side, self.packing.columns(side.admitted)) for side in sides])
-        both = rows.join(F.broadcast(bounds), F.lit(True), "left")
-        numbered = number(both, {"first": F.col("low"), "last": F.col("high")}, self.slicing.slices)
+        ranked = [self._reaching(side, [F.expr(sample_rank(side.admitted, side.key)).alias("rank")]) for side in sides]
+        bounds = boundaries(ranked[0].unionAll(ranked[1]), self.slicing)
+        packed = [self._reaching(side, self.packing.columns(side.admitted)) for side in sides]
+        both = packed[0].unionAll(packed[1]).join(F.broadcast(bounds), F.lit(True), "left")
+        numbered = number(both, {"first": "low", "last": "high"}, self.slicing.slices)
         if not self.slicing.by_key:
             return numbered
-        numbered = numbered.withColumn("hot", F.coalesce(F.array_contains("hot", F.col("key")), F.lit(False)))
-        sliced = {name: F.when(F.col("hot"), F.col(name)).otherwise(F.lit(0)) for name in ("first", "last")}
-        return numbered.withColumns(sliced)
+        hot = F.expr("coalesce(array_contains(hot, key), false)")
+        sliced = {name: F.expr(f"CASE WHEN hot THEN {name} ELSE 0 END") for name in ("first", "last")}
+        return numbered.withColumn("hot", hot).withColumns(sliced)
 
     def _reaching(self, side: Sent, columns: list[Column]) -> DataFrame:
         """Rows with the ticks from ``low`` to ``high`` at which they must be present; invalid rows have none."""
         admitted = side.admitted
-        valid = admitted.verdict == F.lit(VALID)
-        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
+        valid = f"{admitted.verdict} = {VALID}"
         ticked = side.rows.select(
-            F.lit(SIDES[admitted.side]).alias("side"),
-            side.key.cast("long").alias("key"),
-            *(F.when(valid, tick).alias(name) for name, tick in ticks.items()),
+            F.expr(f"{SIDES[admitted.side]} AS side"),
+            F.expr(f"CAST({side.key} AS BIGINT) AS key"),
+            F.expr(f"CASE WHEN {valid} THEN {admitted.columns.start} END AS start"),
+            F.expr(f"CASE WHEN {valid} THEN {admitted.columns.end} END AS end"),
             *columns,
         )
-        low, high = reach(F.col("start"), F.col("end"), admitted.side, self.pieces)
-        return ticked.withColumns({"low": low, "high": high})
+        low, high = reach(admitted.side, self.pieces)
+        return ticked.withColumns({"low": F.expr(low), "high": F.expr(high)})
 
-    def _bits(self) -> Column:
+    def _shuffled(self, placed: DataFrame) -> DataFrame:
+        count = self.partitions
+        copied = placed.withColumn("slice", F.explode(F.expr(SLICES)))
+        place = f"pmod(pmod(key, {count}) + slice, {count})"
+        tag = F.expr(f"CAST(slice * {BITS} + {self._bits()} AS BIGINT) * {count} + {place} AS tag")
+        return copied.select(tag, *self.packing.names).repartitionById(
+            count, F.expr(f"CAST(pmod(tag, {count}) AS INT)")
+        )
+
+    def _bits(self) -> str:
         driven = {piece.driver.by_end for piece in self.pieces}
-        bits = F.col("side") + F.when(_scattered(), F.lit(0)).otherwise(F.lit(SOLE))
+        bits = f"side + CASE WHEN {SCATTERED} THEN 0 ELSE {SOLE} END"
         for by_end, name, bit in ((False, "start", START_HOME), (True, "end", END_HOME)):
             if by_end in driven:
-                home = within(F.col(name), F.col("slice"))
-                if self.slicing.by_key:
-                    home = ~F.col("hot") | home
-                bits = bits + F.when(home, F.lit(bit)).otherwise(F.lit(0))
+                whole = "NOT hot OR " if self.slicing.by_key else ""
+                bits += f" + CASE WHEN {whole}{within(name, 'slice')} THEN {bit} ELSE 0 END"
         return bits
-
-
-def _stacked(parts: list[DataFrame]) -> DataFrame:
-    return parts[0].unionAll(parts[1])
-
-
-def _rank(side: Sent) -> Column:
-    return sample_rank(side.admitted, side.key).alias("rank")
-
-
-def _scattered() -> Column:
-    """Tell the rows that go to several slices."""
-    return F.col("first") < F.col("last")
-
-
-def _slices() -> Column:
-    """The slices of a row; most rows have one, for which an array is cheaper than a sequence."""
-    several = F.sequence(F.col("first"), F.col("last"))
-    return F.when(_scattered(), several).otherwise(F.array(F.col("first")))

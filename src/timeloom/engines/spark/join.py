@@ -1,24 +1,28 @@
 """The relation join on Spark."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
+from timeloom.engines.admission import Quarantined
 from timeloom.engines.axes import same_axis, shared_type
-from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
 from timeloom.engines.spark.boundaries import Slicing
 from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
 from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
-from timeloom.engines.spark.pieces import cover
-from timeloom.engines.spark.session import cores, shuffle_partitions
+from timeloom.engines.spark.pieces import cover, replication
+from timeloom.engines.spark.sizes import Spread, estimated_bytes
+from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
 from timeloom.engines.spark.unmatched import alone, decided, matched_schema
+from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
 
@@ -74,15 +78,15 @@ class SparkJoin:
             return T.StructField(column.name, from_arrow_type(kind.arrow, prefer_timestamp_ntz=True))
         return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
 
-    def sent(self, side: Admitted, key: Column) -> Sent:
+    def _sent(self, side: Admitted, key: str) -> Sent:
         """A side as it is sent to tasks: rows without a key only if they are kept."""
         names = self.request.keys.right if side is self.right else self.request.keys.left
         rows = side.rows
         if names and side.side not in PRESERVED[self.request.how]:
-            rows = rows.where(~no_key(side, names))
+            rows = rows.where(f"NOT {no_key(side, names)}")
         return Sent(side, rows, key)
 
-    def matcher(self, reader: Reader) -> Matcher:
+    def _matcher(self, reader: Reader) -> Matcher:
         """How tasks find pairs."""
         return Matcher(
             reader,
@@ -97,9 +101,42 @@ class SparkJoin:
         start, end = places[side.period.start], places[side.period.end]
         return SideLayout(side.side, side.period, f"p{start}", f"p{end}", tuple(f"p{places[key]}" for key in keys))
 
-    def result(self, plan: "Distribution | Broadcast") -> DataFrame:
-        """The result by this plan: what tasks decide alone, and what they decide together."""
-        matcher = self.matcher(plan.reader)
+    @cached_property
+    def sizes(self) -> "dict[str, int | None]":
+        """What Spark estimates each side's columns to take, without running anything."""
+        sides = (self.left, self.right)
+        return {side.side: estimated_bytes(side.rows.select(*self.packing.columns(side))) for side in sides}
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How the rows reach the tasks."""
+        return choose_strategy(self.request, self.sizes, broadcast_threshold(self.spark))
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Into how many partitions rows are shuffled."""
+        return Spread.of(self.spark, list(self.sizes.values()))
+
+    @property
+    def slicing(self) -> Slicing:
+        """How finely time is sliced."""
+        return Slicing(self.spread.partitions, self.spread.cores, by_key=self.strategy.name == "keys")
+
+    def plan(self) -> "Distribution | Broadcast":
+        """The plan that brings rows to tasks."""
+        if self.strategy.name == "broadcast":
+            left, right = self._sent(self.left, "0"), self._sent(self.right, "0")
+            return Broadcast(*((left, right) if self.strategy.small == "right" else (right, left)), self.packing)
+        hashes = ("0", "0")
+        if self.slicing.by_key:
+            hashes = key_hashes(self.left, self.right, self.request.keys)
+        sides = self._sent(self.left, hashes[0]), self._sent(self.right, hashes[1])
+        return Distribution(*sides, self.pieces, self.packing, self.slicing, self.spread.partitions)
+
+    def result(self) -> DataFrame:
+        """The result: what tasks decide alone, and what they decide together."""
+        plan = self.plan()
+        matcher = self._matcher(plan.reader)
         task = JoinTask(matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right))
         result = plan.rows().mapInArrow(task, self.schema)
         for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
@@ -118,31 +155,32 @@ class SparkJoin:
         return alone(kept, side, self.columns, self.schema, self.packing)
 
 
-def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> DataFrame:
+def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> "DataFrame | Quarantined":
     """Join two DataFrames. Nothing runs before an action."""
     task = SparkJoin(left, right, request)
-    if request.strategy == "broadcast":
-        return task.result(broadcast_plan(task))
-    return task.result(shuffled_plan(task))
+    result = task.result()
+    if request.policy.on_invalid == "quarantine":
+        return Quarantined(result, merge_rejected(task.left, task.right))
+    return result
 
 
-def shuffled_plan(task: SparkJoin) -> Distribution:
-    """Both sides are shuffled by time slice and key."""
-    request = task.request
-    partitions = min(shuffle_partitions(task.spark), 2 * cores(task.spark))
-    by_key = bool(request.keys) and request.strategy != "slices"
-    slicing = Slicing(partitions, min(partitions, cores(task.spark)), by_key)
-    hashes = key_hashes(task.left, task.right, request.keys) if by_key else (F.lit(0), F.lit(0))
-    sides = task.sent(task.left, hashes[0]), task.sent(task.right, hashes[1])
-    return Distribution(*sides, task.pieces, task.packing, slicing, partitions)
-
-
-def broadcast_plan(task: SparkJoin) -> Broadcast:
-    """The right side, or the left one of a right join, is broadcast."""
-    left, right = task.sent(task.left, F.lit(0)), task.sent(task.right, F.lit(0))
-    if task.request.how == "right":
-        left, right = right, left
-    return Broadcast(left, right, task.packing)
+def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Explanation:
+    """Say how a join would run. Nothing runs."""
+    task = SparkJoin(left, right, request)
+    facts: dict[str, Any] = {
+        "relation": repr(request.relation),
+        "how": request.how,
+        "strategy": task.strategy.name,
+        "driver": [str(piece.driver) for piece in task.pieces],
+        "keys": list(request.keys.left),
+    }
+    facts |= {f"{side} bytes": size for side, size in task.sizes.items() if size is not None}
+    if task.strategy.name == "broadcast":
+        facts |= {"broadcast side": task.strategy.small, "partitions": "those of the other side", "replication": 1}
+        return Explanation("join", "spark", facts, (task.strategy.why,))
+    copies, why = replication(task.pieces, task.slicing)
+    facts |= {"partitions": task.spread.partitions, "slices": f"at most {task.slicing.slices}", "replication": copies}
+    return Explanation("join", "spark", facts, (task.strategy.why, task.spread.why, why))
 
 
 def _layout(left: T.StructType, right: T.StructType, request: JoinRequest) -> list[OutputColumn]:

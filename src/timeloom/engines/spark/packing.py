@@ -42,5 +42,8 @@ class Packing:
     def columns(self, admitted: Admitted) -> list[Column]:
         """The packed columns of a side; places that only the other side uses are null."""
         places = self.right if admitted.side == "right" else self.left
-        by_place = {at: admitted.column(name) for name, at in places.items()}
-        return [by_place.get(at, F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(self.types)]
+        by_place = {at: F.col(admitted.column(name)) for name, at in places.items()}
+        return [
+            (by_place[at] if at in by_place else F.lit(None).cast(kind)).alias(f"p{at}")
+            for at, kind in enumerate(self.types)
+        ]

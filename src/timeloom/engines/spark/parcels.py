@@ -1,5 +1,7 @@
 """The rows that a Spark task has received: packed rows of two sides, with their periods read as ticks."""
 
+import logging
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +15,13 @@ from timeloom.engines.admission import Admitted, admit
 from timeloom.engines.keys import Keys, shared_keys
 from timeloom.engines.local.gather import Source
 from timeloom.engines.ticks import PeriodTicks, Ticks
-from timeloom.errors import InvalidInputError
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 
 Positions = NDArray[np.int32]
+
+_LOG = logging.getLogger("timeloom")
 
 RIGHT, START_HOME, END_HOME, SOLE = 1, 2, 4, 8
 """Bits of a row: its side, whether its start or its end lies in this slice, whether no other task has a copy of it."""
@@ -129,18 +133,25 @@ class Parcel:
 def _side(source: Source, rows: Positions, bits: NDArray[np.int64], layout: SideLayout, policy: Policy) -> PackedSide:
     at = pa.array(rows)
     period = layout.period
-    columns = {period.start: source.take(layout.start, at), period.end: source.take(layout.end, at)}
+    position = f"{period.start} {period.end} row"
+    columns = {period.start: source.take(layout.start, at), period.end: source.take(layout.end, at), position: at}
     admitted = _admitted(pa.table(columns), layout, policy)
+    kept = np.asarray(admitted.table[position].combine_chunks())
     form = period.sentinels[0] if period.sentinels else None
-    return PackedSide(rows, admitted.starts, admitted.ends, bits[rows], replace(admitted.ticks, open_form=form))
+    return PackedSide(kept, admitted.starts, admitted.ends, bits[kept], replace(admitted.ticks, open_form=form))
 
 
 def _admitted(periods: pa.Table, layout: SideLayout, policy: Policy) -> Admitted:
-    """Judge the rows. Only an error can come of it: rows to be dropped have not come here."""
+    """Judge the rows; dropped ones are reported in the log of the task."""
     try:
-        return admit(periods, layout.period, layout.name, Policy("error", "point" if policy.empty == "point" else None))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DroppedRowsWarning)
+            admitted = admit(periods, layout.period, layout.name, policy)
     except InvalidInputError as error:
         raise InvalidInputError(f"in one task of the join, {error}") from None
+    for warning in caught:
+        _LOG.warning("in one task of the join, %s", warning.message)
+    return admitted
 
 
 def _key_table(source: Source, rows: Positions, slices: NDArray[np.int64], layout: SideLayout) -> pa.Table:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeloom.engines.drivers import Driver, drivers, exact_pieces
+from timeloom.engines.spark.boundaries import COPIES, Slicing
 from timeloom.model.box import Box
 
 POINT, WINDOW, DURATION, UNBOUNDED = range(4)
@@ -53,3 +54,21 @@ def spread(driver: Driver) -> int:
     if any(lo is not None and hi is not None for lo, hi in driver.point):
         return WINDOW
     return DURATION if driver.bounded else UNBOUNDED
+
+
+def replication(pieces: Sequence[Piece], slicing: Slicing) -> tuple[str, str]:
+    """A bound on the copies that are made of a row, and why there are not more."""
+    reaches = {
+        side: max((spread(p.driver) for p in pieces if p.driving == side), default=POINT) for side in ("left", "right")
+    }
+    most = max(reaches.values())
+    if most == POINT:
+        return "at most 2, most rows 1", "each row goes to the slices of single ticks"
+    which = "hot keys are" if slicing.by_key else "time is"
+    why = (
+        f"{which} sliced at quantiles of a sample; a row goes to the slices that it touches, and if that were more "
+        f"than {COPIES:g} on average, fewer slices are made, but not less than {slicing.least}"
+    )
+    if most == UNBOUNDED:
+        why += "; the relation has no bound on one side, so rows go to every slice on that side"
+    return f"at most {slicing.slices}, on average at most {max(COPIES, slicing.least):g}", why

@@ -1,10 +1,10 @@
-"""Period columns of a DataFrame as int64 ticks: expressions that never overflow and ignore the session's zone."""
+"""Period columns of a DataFrame as int64 ticks: SQL expressions that never overflow and ignore the session's zone.
+
+Expressions are kept as text: a text is one call to Spark, where a tree of column objects is dozens.
+"""
 
 from dataclasses import dataclass
-from functools import reduce
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -17,16 +17,16 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class PeriodColumns:
-    """The period of each row as half-open ticks. A null start stays null; an open end is FOREVER.
+    """The period of each row as half-open ticks, in SQL. A null start stays null; an open end is FOREVER.
 
     ``raw_start`` and ``raw_end`` are the ticks as they were written, before ``closed`` shifts them. ``kind`` is an
     empty sample of the period that knows its types and how to write them.
     """
 
-    start: Column
-    end: Column
-    raw_start: Column
-    raw_end: Column
+    start: str
+    end: str
+    raw_start: str
+    raw_end: str
     kind: PeriodTicks
 
 
@@ -37,41 +37,47 @@ def period_columns(names: dict[str, str], schema: T.StructType, period: Period, 
     """
     fields = T.StructType([schema[period.start], schema[period.end]])
     kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
-    start, end = F.col(names[period.start]), F.col(names[period.end])
-    raw_start, raw_end = column_ticks(start, kind.type.axis), column_ticks(end, kind.type.axis)
+    axis = kind.type.axis
+    raw_start, raw_end = column_ticks(names[period.start], axis), column_ticks(names[period.end], axis)
     sentinels = [kind.end_type.ticks_of(value, "open_end") for value in period.sentinels]
-    is_open = reduce(lambda found, tick: found | (raw_end == F.lit(tick)), sentinels, end.isNull())
+    is_open = f"{names[period.end]} IS NULL"
+    if sentinels:
+        is_open += f" OR {raw_end} IN ({', '.join(map(literal, sentinels))})"
     return PeriodColumns(
         start=shifted(raw_start, period.start_shift),
-        end=F.when(is_open, F.lit(FOREVER)).otherwise(shifted(raw_end, period.end_shift)),
+        end=f"CASE WHEN {is_open} THEN {literal(FOREVER)} ELSE {shifted(raw_end, period.end_shift)} END",
         raw_start=raw_start,
-        raw_end=F.when(is_open, F.lit(FOREVER)).otherwise(raw_end),
+        raw_end=f"CASE WHEN {is_open} THEN {literal(FOREVER)} ELSE {raw_end} END",
         kind=kind,
     )
 
 
-def column_ticks(column: Column, axis: Axis) -> Column:
+def column_ticks(column: str, axis: Axis) -> str:
     """A time column as ticks; null where it is null.
 
     A timestamp without zone is taken apart into its fields: a cast would go through the session's zone, in which an
     hour may be missing or come twice.
     """
     if axis is Axis.INTEGER:
-        return column.cast("long")
+        return f"CAST({column} AS BIGINT)"
     if axis is Axis.DATE:
-        return F.unix_date(column).cast("long")
+        return f"CAST(unix_date({column}) AS BIGINT)"
     if axis is Axis.ZONED:
-        return F.unix_micros(column)
-    seconds = F.hour(column) * F.lit(3600) + F.minute(column) * F.lit(60)
-    micros = (F.extract(F.lit("SECOND"), column) * F.lit(1_000_000)).cast("long")
-    days = F.unix_date(column.cast("date")).cast("long")
-    return days * F.lit(_DAY) + seconds.cast("long") * F.lit(1_000_000) + micros
+        return f"unix_micros({column})"
+    days = f"CAST(unix_date(CAST({column} AS DATE)) AS BIGINT)"
+    seconds = f"CAST(hour({column}) * 3600 + minute({column}) * 60 AS BIGINT)"
+    micros = f"CAST(extract(SECOND FROM {column}) * 1000000 AS BIGINT)"
+    return f"({days} * {_DAY}L + {seconds} * 1000000L + {micros})"
 
 
-def shifted(ticks: Column, by: int) -> Column:
-    """Add a constant and saturate; sums must not overflow, which is an error in Spark."""
+def shifted(ticks: str, by: int) -> str:
+    """Add a constant and saturate; a sum that overflows is an error in Spark."""
     if by == 0:
         return ticks
-    if by > 0:
-        return F.when(ticks > F.lit(MAX_TICK - by), F.lit(MAX_TICK)).otherwise(ticks + F.lit(by))
-    return F.when(ticks < F.lit(MIN_TICK - by), F.lit(MIN_TICK)).otherwise(ticks + F.lit(by))
+    limit, stop = (f"> {literal(MAX_TICK - by)}", MAX_TICK) if by > 0 else (f"< {literal(MIN_TICK - by)}", MIN_TICK)
+    return f"CASE WHEN {ticks} {limit} THEN {literal(stop)} ELSE {ticks} + {literal(by)} END"
+
+
+def literal(tick: int) -> str:
+    """A tick in SQL, where the lowest one cannot be written."""
+    return f"({MIN_TICK + 1}L - 1L)" if tick == MIN_TICK else f"{tick}L"

@@ -5,8 +5,6 @@ are compared with these: no row needs an identity, and a task that runs twice do
 """
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +24,7 @@ def decided(rows: DataFrame, matched: DataFrame, places: Sequence[int], *, keep_
     """The undecided rows that have matched, or those that have not; ``places`` are those of the key."""
     reported = matched.toDF("matched_start", "matched_end", *(f"matched_p{place}" for place in places))
     names = ["start", "end", *(f"p{place}" for place in places)]
-    same = reduce(and_, [F.col(name) == F.col(f"matched_{name}") for name in names])
+    same = F.expr(" AND ".join(f"{name} = matched_{name}" for name in names))
     return rows.join(reported, same, "left_semi" if keep_matched else "left_anti")
 
 

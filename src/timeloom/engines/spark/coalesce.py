@@ -1,0 +1,64 @@
+"""Coalescing on Spark."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from timeloom.engines.frames import require_columns
+from timeloom.engines.grouped import Grouped
+from timeloom.engines.spark.admission import admit
+from timeloom.engines.spark.seams import SLICE, Found, SeamTask, SliceTask, joined
+from timeloom.engines.spark.sequenced_faults import answer
+from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer, written_ticks
+from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.ticks import Ticks
+from timeloom.kernels import coalesce as kernel
+from timeloom.model.sequenced import CoalesceRequest
+
+
+def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None) -> Any:
+    """Merge periods of rows with equal values where they overlap or touch. Nothing runs before an action."""
+    admitted = admit(df, request.period, "input", request.policy)
+    period = (request.period.start, request.period.end)
+    names = admitted.schema.names
+    by = tuple(name for name in names if name not in period) if request.by is None else request.by
+    require_columns(names, list(by), "input")
+    schema = T.StructType([admitted.schema[name] for name in names if name in (*by, *period)])
+    rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, slices))
+    keys = tuple(map(admitted.column, by))
+    writer = Writer(schema, written_ticks(admitted), admitted.names)
+    task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)
+    return answer(joined(rows.sent(), task, seams, schema), [admitted], request.policy)
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Merges periods within each slice; the outermost ones of a slice may go on in the next."""
+
+    by: tuple[str, ...]
+
+    def __call__(self, rows: Received) -> Found:
+        """Merge the rows of a task."""
+        table = rows.table.append_column(SLICE, pa.array(rows.slices))
+        grouped = Grouped.of(table, rows.starts, rows.ends, [*self.by, SLICE])
+        assert grouped.fold is not None
+        pieces = kernel.coalesce(grouped.starts, grouped.ends)
+        changes = np.diff(pieces.starts // grouped.fold.width, prepend=-1, append=-1) != 0
+        outermost = (changes[:-1] | changes[1:]) & (rows.slices[pieces.rows] > 0)
+        starts, ends = grouped.fold.unfold(pieces.starts), grouped.fold.unfold(pieces.ends)
+        return Found(table.take(pa.array(pieces.rows)), starts, ends, outermost)
+
+
+def merged(by: tuple[str, ...], table: pa.Table, starts: Ticks, ends: Ticks) -> tuple[pa.Table, Ticks, Ticks]:
+    """Merge periods of equal groups."""
+    grouped = Grouped.of(table, starts, ends, list(by))
+    pieces = kernel.coalesce(grouped.starts, grouped.ends)
+    rows = table.take(pa.array(pieces.rows))
+    if grouped.fold is None:
+        return rows, pieces.starts, pieces.ends
+    return rows, grouped.fold.unfold(pieces.starts), grouped.fold.unfold(pieces.ends)

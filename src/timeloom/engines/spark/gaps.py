@@ -1,0 +1,101 @@
+"""Gaps on Spark."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from timeloom.engines.frames import require_columns
+from timeloom.engines.grouped import Grouped, group_numbers
+from timeloom.engines.sequenced import subtract
+from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.seams import SLICE, Found, SeamTask, SliceTask, joined
+from timeloom.engines.spark.sequenced_faults import answer
+from timeloom.engines.spark.sequenced_rows import NO_TIME, GroupedRows, Received, Writer, written_ticks
+from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.ticks import Ticks
+from timeloom.kernels.sequenced import cover
+from timeloom.model.sequenced import GapsRequest
+
+
+def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
+    """Find the time of each group that no row covers. Nothing runs before an action."""
+    admitted = admit(df, request.period, "input", request.policy)
+    require_columns(admitted.schema.names, list(request.by), "input")
+    found = uncovered(admitted, request.by, request.within, GroupSlicing.of(df.sparkSession, slices))
+    return answer(found, [admitted], request.policy)
+
+
+def uncovered(
+    admitted: Admitted,
+    by: tuple[str, ...],
+    within: tuple[object, object] | None,
+    slicing: GroupSlicing,
+    verb: str = "gaps",
+) -> DataFrame:
+    """The grouping columns and the gaps of each group."""
+    schema = T.StructType([admitted.schema[name] for name in (*by, admitted.period.start, admitted.period.end)])
+    rows = GroupedRows(verb, admitted, by, by, slicing, within, all_groups=True)
+    keys = tuple(map(admitted.column, by))
+    writer = Writer(schema, written_ticks(admitted), admitted.names)
+    task = SliceTask(rows.delivery, InnerGaps(keys, windowed=rows.window is not None))
+    return joined(rows.sent(), task, SeamTask(OuterGaps(keys, rows.window), writer), schema)
+
+
+@dataclass(frozen=True)
+class InnerGaps:
+    """Finds the gaps within each slice, and from where to where each slice has rows, if that matters further on."""
+
+    by: tuple[str, ...]
+    windowed: bool
+
+    def __call__(self, rows: Received) -> Found:
+        """Find the gaps of a task, then the extents of its slices."""
+        table = rows.table.append_column(SLICE, pa.array(rows.slices))
+        by = [*self.by, SLICE]
+        timed = np.flatnonzero(rows.starts < rows.ends)
+        inner, starts, ends = gaps_of(table.take(pa.array(timed)), rows.starts[timed], rows.ends[timed], by, None)
+        groups, count = group_numbers(table, by)
+        leaders, low, high = np.full(count, -1), np.full(count, NO_TIME[0]), np.full(count, NO_TIME[1])
+        leaders[groups] = np.arange(groups.size)
+        np.minimum.at(low, groups, rows.starts)
+        np.maximum.at(high, groups, rows.ends)
+        wanted = leaders >= 0
+        wanted[wanted] &= self.windowed | (rows.slices[leaders[wanted]] > 0)
+        extents = table.take(pa.array(leaders[wanted]))
+        is_open = np.arange(starts.size + extents.num_rows) >= starts.size
+        return Found(
+            pa.concat_tables([inner, extents]),
+            np.concatenate([starts, low[wanted]]),
+            np.concatenate([ends, high[wanted]]),
+            is_open,
+        )
+
+
+@dataclass(frozen=True)
+class OuterGaps:
+    """Finds the gaps between the slices of each group, and to the edges of the window."""
+
+    by: tuple[str, ...]
+    window: tuple[int, int] | None
+
+    def __call__(self, table: pa.Table, starts: Ticks, ends: Ticks) -> tuple[pa.Table, Ticks, Ticks]:
+        """Find the gaps between extents."""
+        return gaps_of(table, starts, ends, list(self.by), self.window)
+
+
+def gaps_of(
+    table: pa.Table, starts: Ticks, ends: Ticks, by: list[str], window: tuple[int, int] | None
+) -> tuple[pa.Table, Ticks, Ticks]:
+    """The gaps of each group: a row that names the group, and ticks."""
+    grouped = Grouped.of(table, starts, ends, by, window)
+    low, high, groups = grouped.spans()
+    free = subtract(low, high, cover(grouped.starts, grouped.ends), 1)
+    leaders = np.zeros(free.rows.size, np.int64) if grouped.fold is None else grouped.leaders[groups[free.rows]]
+    named = table.take(pa.array(leaders))
+    if grouped.fold is None:
+        return named, free.starts, free.ends
+    return named, grouped.fold.unfold(free.starts), grouped.fold.unfold(free.ends)

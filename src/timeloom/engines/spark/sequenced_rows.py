@@ -1,0 +1,192 @@
+"""Rows of one table sent to tasks by group and time slice, each copy cut to its slice."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from timeloom.engines.admission import VALID
+from timeloom.engines.grouped import group_numbers, window_ticks
+from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.distribution import SLICES
+from timeloom.engines.spark.sequenced_faults import fault, refuse
+from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.spark.slices import sample_rank
+from timeloom.engines.spark.ticks import literal
+from timeloom.engines.ticks import PeriodTicks, Ticks
+from timeloom.model.period import Period
+from timeloom.model.ticks import FOREVER, MIN_TICK
+
+NO_TIME = (FOREVER, MIN_TICK)
+"""The ticks of a row that is sent only because its group must be known."""
+
+START, END, TAG, FAULT, TRUE_START, TRUE_END = "start", "end", "tag", "fault", "true_start", "true_end"
+
+
+@dataclass(frozen=True)
+class GroupedRows:
+    """A DataFrame, and what of it the tasks of a verb need.
+
+    Rows are cut to the window. Rows outside of it are left out, unless the groups that they name count: then they are
+    sent without time. With ``order_by``, tasks see rows in the order of their starts, ends and these columns.
+    """
+
+    verb: str
+    admitted: Admitted
+    by: tuple[str, ...]
+    columns: tuple[str, ...]
+    slicing: GroupSlicing
+    within: tuple[object, object] | None = None
+    all_groups: bool = False
+    order_by: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        schema = T.StructType([self.admitted.schema[name] for name in self.by])
+        group_numbers(to_arrow_schema(schema, timezone="UTC").empty_table(), list(self.by))
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The window in ticks."""
+        return window_ticks(self.within, self.admitted.columns.kind)
+
+    @property
+    def delivery(self) -> "Delivery":
+        """How tasks read these rows."""
+        names = self.admitted.names
+        order = None if self.order_by is None else tuple(names[name] for name in self.order_by)
+        return Delivery(self.verb, self.admitted.period, self.slicing.partitions, order)
+
+    def sent(self) -> DataFrame:
+        """The rows, shuffled: a tag, ticks, and the columns under the names that the admission gave them."""
+        columns = [self.admitted.column(name) for name in self.columns]
+        extra = self._extra()
+        ranked = self._ticked([f"{sample_rank(self.admitted, self._key())} AS rank"])
+        rows = self._ticked([*(f"{text} AS {name}" for name, text in extra.items()), *columns])
+        placed = self.slicing.placed(rows, ranked)
+        count = self.slicing.partitions
+        copied = placed.withColumn("slice", F.explode(F.expr(SLICES)))
+        number = "CASE WHEN bounds IS NULL THEN 0 ELSE slice + 1 END"
+        place = f"pmod(pmod(key, {count}) + slice, {count})"
+        cut = copied.selectExpr(
+            f"CAST({number} AS BIGINT) * {count} + {place} AS {TAG}",
+            f"greatest({START}, get(bounds, slice - 1)) AS {START}",
+            f"least({END}, get(bounds, slice)) AS {END}",
+            *extra,
+            *columns,
+        )
+        return cut.repartitionById(count, F.expr(f"CAST(pmod({TAG}, {count}) AS INT)"))
+
+    def _key(self) -> str:
+        return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
+
+    def _extra(self) -> dict[str, str]:
+        """What tasks need besides: the faults of rows that they must refuse, the whole period for its order."""
+        columns = self.admitted.columns
+        found = {FAULT: fault(self.admitted)} if self.admitted.policy.on_invalid == "error" else {}
+        if self.order_by is not None:
+            found |= {TRUE_START: columns.start, TRUE_END: columns.end}
+        return found
+
+    def _ticked(self, columns: Sequence[str]) -> DataFrame:
+        """Rows with their key, their ticks within the window, and the ticks from ``low`` to ``high`` they cover."""
+        periods = self.admitted.columns
+        valid = f"{self.admitted.verdict} = {VALID}"
+        frame = self.admitted.rows
+        start, end = f"CASE WHEN {valid} THEN {periods.start} END", f"CASE WHEN {valid} THEN {periods.end} END"
+        if self.window is not None:
+            low, high = map(literal, self.window)
+            touching = f"({periods.start} < {high} AND {periods.end} > {low})"
+            if not self.all_groups:
+                frame = frame.where(f"{touching} OR NOT ({valid})")
+            no_start, no_end = map(literal, NO_TIME)
+            start = f"CASE WHEN {valid} THEN IF({touching}, greatest({periods.start}, {low}), {no_start}) END"
+            end = f"CASE WHEN {valid} THEN IF({touching}, least({periods.end}, {high}), {no_end}) END"
+        ticked = frame.selectExpr(f"{self._key()} AS key", f"{start} AS {START}", f"{end} AS {END}", *columns)
+        if self.all_groups and self.window is not None and not self.by:
+            ticked = ticked.unionByName(self._anchor(), allowMissingColumns=True)
+        timed = f"{START} < {END}"
+        low_high = {"low": f"CASE WHEN {timed} THEN {START} END", "high": f"CASE WHEN {timed} THEN {END} - 1 END"}
+        return ticked.withColumns({name: F.expr(text) for name, text in low_high.items()})
+
+    def _anchor(self) -> DataFrame:
+        """One row without time: without grouping columns there is one group, even if there are no rows."""
+        no_start, no_end = map(literal, NO_TIME)
+        return self.admitted.all_rows.sparkSession.range(1).selectExpr(
+            "0L AS key", f"{no_start} AS {START}", f"{no_end} AS {END}"
+        )
+
+
+@dataclass(frozen=True)
+class Received:
+    """The rows of one task; ``slices`` counts from 1, and 0 is the slice of a group that is not cut."""
+
+    table: pa.Table
+    starts: Ticks
+    ends: Ticks
+    slices: Ticks
+    place: int
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How a task reads its rows."""
+
+    verb: str
+    period: Period
+    partitions: int
+    order_by: tuple[str, ...] | None = None
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Received | None:
+        """All rows of a task; None if there are none."""
+        received = [batch for batch in batches if batch.num_rows]
+        if not received:
+            return None
+        table = pa.Table.from_batches(received)
+        if FAULT in table.column_names:
+            refuse(table[FAULT], self.period, "input", self.verb)
+        if self.order_by is not None:
+            table = _ordered(table, self.order_by)
+        starts, ends, tags = (np.asarray(table[name].combine_chunks()) for name in (START, END, TAG))
+        kept = [name for name in table.column_names if name not in (START, END, TAG, FAULT, TRUE_START, TRUE_END)]
+        slices, places = np.divmod(tags, self.partitions)
+        return Received(table.select(kept), starts, ends, slices, int(places[0]))
+
+
+def _ordered(table: pa.Table, order_by: Sequence[str]) -> pa.Table:
+    """Sort rows by their whole periods and these columns; values that have no order are left out."""
+    sortable = [name for name in order_by if not pa.types.is_nested(table.schema.field(name).type)]
+    keys = [(name, "ascending") for name in dict.fromkeys([TRUE_START, TRUE_END, *sortable])]
+    return table.take(pc.sort_indices(table, sort_keys=keys))
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes result rows: the grouping columns under the user's names, periods in the user's form."""
+
+    schema: T.StructType
+    ticks: PeriodTicks
+    names: dict[str, str]
+    batch_rows: int = 1 << 18
+
+    def write(self, table: pa.Table, starts: Ticks, ends: Ticks) -> Iterator[pa.RecordBatch]:
+        """Columns by the names that the admission gave them, and ticks, as result rows."""
+        made: dict[str, pa.Array | pa.ChunkedArray] = {
+            self.ticks.period.start: self.ticks.write_starts(starts),
+            self.ticks.period.end: self.ticks.write_ends(ends),
+        }
+        target = to_arrow_schema(self.schema, timezone="UTC")
+        columns = [made[name] if name in made else table[self.names[name]] for name in target.names]
+        arrays = [column.cast(kind) for column, kind in zip(columns, target.types, strict=True)]
+        yield from pa.Table.from_arrays(arrays, schema=target).to_batches(max_chunksize=self.batch_rows)
+
+
+def written_ticks(admitted: Admitted) -> PeriodTicks:
+    """How to write periods: open ends as the first sentinel, if there is one, else as null."""
+    sentinels = admitted.period.sentinels
+    return replace(admitted.columns.kind, open_form=sentinels[0] if sentinels else None)

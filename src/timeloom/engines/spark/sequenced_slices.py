@@ -1,0 +1,87 @@
+"""Time slices of each group: groups that are hot are cut at starts of their own rows, all others stay whole.
+
+The boundaries are chosen by one small task inside the plan, from the rows with the smallest hashes. Every boundary is
+the start of a row of its group, so that an aggregate changes there anyway and the cut leaves no trace in it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from timeloom.engines.spark.boundaries import COPIES, SAMPLE, copies, estimated_rows, quantiles
+from timeloom.engines.spark.session import cores, shuffle_partitions
+from timeloom.engines.spark.slices import number
+
+Ticks = NDArray[np.int64]
+
+_SAMPLE = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
+_CHOSEN = pa.map_(pa.int64(), pa.list_(pa.int64()))
+
+
+@dataclass(frozen=True)
+class GroupSlicing:
+    """How finely to slice: into how many slices at most, how many at least even if rows are long.
+
+    If ``forced``, every group is cut into as many slices as its starts allow; otherwise a group is cut when it has the
+    rows of two slices or more.
+    """
+
+    slices: int
+    least: int
+    partitions: int
+    forced: bool = False
+    rows_per_slice: int = 50_000
+
+    @classmethod
+    def of(cls, spark: SparkSession, slices: int | None = None) -> "GroupSlicing":
+        """Choose by the size of the session, or take the number that is given."""
+        at_once = cores(spark)
+        partitions = min(shuffle_partitions(spark), 2 * at_once)
+        if slices is not None:
+            return cls(slices, slices, partitions, forced=True)
+        return cls(partitions, min(partitions, at_once), partitions)
+
+    def placed(self, rows: DataFrame, ranked: DataFrame) -> DataFrame:
+        """Give each row its group's boundaries as ``bounds`` and the ``first`` and ``last`` slice it goes to.
+
+        ``rows`` and ``ranked`` have the columns ``key``, ``low`` and ``high``; ``ranked`` has a ``rank`` as well.
+        """
+        sample = ranked.select("low", "high", "key", "rank").where("low IS NOT NULL").orderBy("rank").limit(SAMPLE)
+        chosen = F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
+        looked_up = F.expr("try_element_at(chosen, key)")
+        known = rows.join(chosen, F.lit(True), "left").withColumn("bounds", looked_up).drop("chosen")
+        return number(known, {"first": "low", "last": "high"}, self.slices)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Turn the sample into one row: the boundaries of each hot group, by the hash of the group."""
+        table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE)])
+        low, high, key, rank = (np.asarray(table[name].combine_chunks()) for name in ("low", "high", "key", "rank"))
+        found = [(group, bounds.tolist()) for group, bounds in self.choose(low, high, key, rank).items()]
+        yield pa.RecordBatch.from_arrays([pa.array([found], _CHOSEN)], names=["chosen"])
+
+    def choose(self, low: Ticks, high: Ticks, key: Ticks, rank: Ticks) -> dict[int, Ticks]:
+        """Choose the boundaries of each group that is to be cut."""
+        groups, counts = np.unique(key, return_counts=True)
+        share = counts / max(1, key.size)
+        budget = min(self.slices, max(self.least, estimated_rows(rank) / self.rows_per_slice))
+        wanted = np.full(groups.size, self.slices) if self.forced else np.rint(budget * share).astype(np.int64)
+        found = {}
+        for at in np.flatnonzero(wanted > 1):
+            chosen = key == groups[at]
+            bounds = self._cut(low[chosen], high[chosen], int(wanted[at]))
+            if bounds.size:
+                found[int(groups[at])] = bounds
+        return found
+
+    def _cut(self, low: Ticks, high: Ticks, wanted: int) -> Ticks:
+        """Boundaries for so many slices, or for fewer if rows would be copied too often."""
+        while True:
+            bounds = quantiles(low, wanted)
+            if wanted <= self.least or copies(bounds, low, high) <= COPIES:
+                return bounds
+            wanted = max(self.least, wanted * 3 // 4)
