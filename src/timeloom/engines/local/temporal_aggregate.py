@@ -1,5 +1,6 @@
 """Temporal aggregation on local tables."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -59,18 +60,25 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
 def measured(
     swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, periods: "dict[str, Any]"
 ) -> "dict[str, pa.Array]":
-    """Every measure: those that can share sums one after the other, the rest side by side."""
-    source = Source(table if grouped.rows.size == table.num_rows else table.take(pa.array(grouped.rows)))
-    together: dict[Any, list[Measure]] = {}
+    """Every measure: those that can share sums one after the other, the rest side by side.
+
+    The user's own functions are called one at a time, by the thread that called the verb.
+    """
+    wanted = table.select(sorted({measure.column for measure in measures if measure.column}))
+    source = Source(wanted if grouped.rows.size == table.num_rows else wanted.take(pa.array(grouped.rows)))
+    ours: dict[Any, list[Measure]] = {}
+    theirs: dict[Any, list[Measure]] = {}
     for measure in measures:
-        shares = measure.function in SHARING
-        together.setdefault((measure.column, "sums" if shares else measure.name), []).append(measure)
-    tasks = [
-        partial(evaluate, swept, some, None if column is None else source.column(column))
-        for (column, _), some in together.items()
-    ]
+        apart = measure.function not in SHARING
+        tasks = theirs if callable(measure.function) else ours
+        tasks.setdefault((measure.column, measure.name if apart else ""), []).append(measure)
+
+    def task(column: str | None, some: list[Measure]) -> Callable[[], dict[str, pa.Array]]:
+        return partial(evaluate, swept, some, None if column is None else source.column(column))
+
     try:
-        results = in_parallel(tasks, cores())
+        results = in_parallel([task(column, some) for (column, _), some in ours.items()], cores())
+        results += [task(column, some)() for (column, _), some in theirs.items()]
     except CallFailedError as error:
         at = {name: column[error.period].as_py() for name, column in periods.items()}
         where = ", ".join(f"{name}={value}" for name, value in at.items())
