@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks, sort
+from timeloom.kernels.order import Order, Positions, Ticks, sort
+from timeloom.model.ticks import MAX_TICK
 
 LEFT_END, RIGHT_END, LEFT_START, RIGHT_START = 0, 1, 2, 3
+LAST = np.int64(MAX_TICK)
 
 
 class Endpoints(NamedTuple):
@@ -24,51 +26,41 @@ class Endpoints(NamedTuple):
 
 def merge_endpoints(starts: Ticks, ends: Ticks, of_starts: Ticks, of_ends: Ticks) -> Endpoints:
     """Sort the endpoints of both sides into one list."""
-    orders = [sort(column) for column in (ends, of_ends, starts, of_starts)]
-    endings = _merged(orders[0].values, orders[0].ids, LEFT_END, orders[1].values, orders[1].ids, RIGHT_END)
-    beginnings = _merged(orders[2].values, orders[2].ids, LEFT_START, orders[3].values, orders[3].ids, RIGHT_START)
-    return Endpoints(*interleave(*endings, *beginnings))
+    left_ends, right_ends, left_starts, right_starts = (sort(column) for column in (ends, of_ends, starts, of_starts))
+    total = 2 * (starts.size + of_starts.size)
+    merged = Endpoints(np.empty(total, np.int8), np.empty(total, np.int32))
+    merge(left_ends, right_ends, left_starts, right_starts, merged)
+    return merged
 
 
 @compiled
-def _merged(
-    ticks: Ticks, rows: Positions, kind: int, other_ticks: Ticks, other_rows: Positions, other_kind: int
-) -> tuple[Ticks, NDArray[np.int8], Positions]:
-    """Merge two sorted columns; at equal ticks the first goes first."""
-    total = ticks.size + other_ticks.size
-    merged = np.empty(total, np.int64)
-    kinds = np.empty(total, np.int8)
-    ids = np.empty(total, np.int32)
-    at, other = 0, 0
-    for place in range(total):
-        if other == other_ticks.size or (at < ticks.size and ticks[at] <= other_ticks[other]):
-            merged[place], kinds[place], ids[place] = ticks[at], kind, rows[at]
-            at += 1
-        else:
-            merged[place], kinds[place], ids[place] = other_ticks[other], other_kind, other_rows[other]
-            other += 1
-    return merged, kinds, ids
-
-
-@compiled
-def interleave(
-    end_ticks: Ticks,
-    end_kinds: NDArray[np.int8],
-    end_rows: Positions,
-    start_ticks: Ticks,
-    start_kinds: NDArray[np.int8],
-    start_rows: Positions,
-) -> tuple[NDArray[np.int8], Positions]:
-    """Merge all ends with all starts; at equal ticks the ends go first."""
-    total = end_ticks.size + start_ticks.size
-    kinds = np.empty(total, np.int8)
-    rows = np.empty(total, np.int32)
-    end, start = 0, 0
-    for place in range(total):
-        if start == start_ticks.size or (end < end_ticks.size and end_ticks[end] <= start_ticks[start]):
-            kinds[place], rows[place] = end_kinds[end], end_rows[end]
-            end += 1
-        else:
-            kinds[place], rows[place] = start_kinds[start], start_rows[start]
-            start += 1
-    return kinds, rows
+def merge(left_ends: Order, right_ends: Order, left_starts: Order, right_starts: Order, merged: Endpoints) -> None:
+    """Merge four sorted columns, tick by tick; at each tick the columns come in the order of the kinds."""
+    kinds, rows = merged
+    left_end, left_end_rows = left_ends.values, left_ends.ids
+    right_end, right_end_rows = right_ends.values, right_ends.ids
+    left_start, left_start_rows = left_starts.values, left_starts.ids
+    right_start, right_start_rows = right_starts.values, right_starts.ids
+    a, b, c, d, place = 0, 0, 0, 0, 0
+    while place < kinds.size:
+        tick = LAST
+        if a < left_end.size:
+            tick = left_end[a]
+        if b < right_end.size:
+            tick = min(tick, right_end[b])
+        if c < left_start.size:
+            tick = min(tick, left_start[c])
+        if d < right_start.size:
+            tick = min(tick, right_start[d])
+        while a < left_end.size and left_end[a] == tick:
+            kinds[place], rows[place] = LEFT_END, left_end_rows[a]
+            a, place = a + 1, place + 1
+        while b < right_end.size and right_end[b] == tick:
+            kinds[place], rows[place] = RIGHT_END, right_end_rows[b]
+            b, place = b + 1, place + 1
+        while c < left_start.size and left_start[c] == tick:
+            kinds[place], rows[place] = LEFT_START, left_start_rows[c]
+            c, place = c + 1, place + 1
+        while d < right_start.size and right_start[d] == tick:
+            kinds[place], rows[place] = RIGHT_START, right_start_rows[d]
+            d, place = d + 1, place + 1
