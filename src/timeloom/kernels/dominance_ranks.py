@@ -75,10 +75,11 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
     """
     starts, _, start_offsets, start_base, start_shift = by_start
     ends, _, end_offsets, end_base, end_shift = by_end
+    low_start, high_start, low_end, high_end = rectangles
+    firsts, lasts, lows, highs, nested = ranked
     size = starts.size
-    for row in range(ranked.first.size):
-        a, b = rectangles.low_start[row], rectangles.high_start[row]
-        c, d = rectangles.low_end[row], rectangles.high_end[row]
+    for row in range(firsts.size):
+        a, b, c, d = low_start[row], high_start[row], low_end[row], high_end[row]
         if a > b or c > d or d <= a:
             continue
         first, last, low, high = 0, size, 0, size
@@ -91,8 +92,8 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
         if d != MAX_TICK:
             high = rank(ends, end_offsets, end_base, end_shift, d + 1)
         if first < last and low < high:
-            ranked.first[row], ranked.last[row], ranked.low[row], ranked.high[row] = first, last, low, high
-            ranked.nested[row] = low > 0 and (c - 1 <= b or c - 1 == b + 1)
+            firsts[row], lasts[row], lows[row], highs[row] = first, last, low, high
+            nested[row] = low > 0 and (c - 1 <= b or c - 1 == b + 1)
 
 
 def places(ids: Positions, other_ids: Positions) -> Positions:
