@@ -9,6 +9,7 @@ import numpy as np
 from timeloom.engines.drivers import exact_pieces
 from timeloom.engines.matches import Matches, Pairs, Source
 from timeloom.engines.matching import Problem, cheapest, drive, ranges
+from timeloom.engines.skipping import IDLE, INTERSECTS, idle_share, skip
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.kernels import range_tree, runs
 from timeloom.kernels.sweep_join import PeriodTable, sweep_join, sweep_pairs
@@ -47,6 +48,9 @@ def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
         driver = " and ".join(str(piece) for piece in exact)
         if algorithm != "auto":
             return Choice(box, algorithm, driver, "it was asked for")
+        if box == INTERSECTS and (idle := idle_share(problem)) >= IDLE:
+            why = f"about {idle:.0%} of the larger side's rows lie in gaps of the other, by a sample"
+            return Choice(box, "skip", "rows in gaps are passed over", why)
         return Choice(
             box,
             "forward_scan",
@@ -129,4 +133,5 @@ _ALGORITHMS: dict[str, Callable[[Problem, Box], list[Source]]] = {
     "forward_scan": _forward_scan,
     "sweep": _sweep,
     "range_tree": _range_tree,
+    "skip": skip,
 }
