@@ -1,6 +1,5 @@
 """Steps as calls: in which order, with which periods."""
 
-from graphlib import TopologicalSorter
 from typing import Any
 
 from timeloom.model.period import Period
@@ -13,15 +12,26 @@ Periods = dict[str, Period | None]
 
 
 def needed_steps(pipeline: Pipeline) -> list[str]:
-    """The steps that sinks need, each after those it needs itself."""
-    wanted = [sink.table for sink in pipeline.sinks.values()]
-    graph: dict[str, list[str]] = {}
-    while wanted:
-        name = wanted.pop()
-        if name in pipeline.steps and name not in graph:
-            graph[name] = pipeline.steps[name].needs
-            wanted += graph[name]
-    return [name for name in TopologicalSorter(graph).static_order() if name in pipeline.steps]
+    """The steps that sinks need, each after those it needs itself, otherwise in the order of the file."""
+    wanted = {sink.table for sink in pipeline.sinks.values()}
+    for name in reversed(_each_after_its_needs(pipeline)):
+        if name in wanted:
+            wanted.update(pipeline.steps[name].needs)
+    return [name for name in _each_after_its_needs(pipeline) if name in wanted]
+
+
+def _each_after_its_needs(pipeline: Pipeline) -> list[str]:
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        if name in pipeline.steps and name not in order:
+            for need in pipeline.steps[name].needs:
+                visit(need)
+            order[name] = None
+
+    for name in pipeline.steps:
+        visit(name)
+    return list(order)
 
 
 def uses(pipeline: Pipeline) -> dict[str, int]:

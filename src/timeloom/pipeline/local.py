@@ -37,13 +37,13 @@ class LocalEngine:
         nulls = (str(source.options.get("nullValue", "")),)
         how = Csv(str(source.options.get("delimiter", ",")), csv_texts(source), nulls)
         raw = read_table(place, source.format, how)
-        require_columns(raw.column_names, [*(source.columns or ()), *source.period_columns, *source.keys], name)
+        require_columns(raw.column_names, [*(source.columns or ()), *source.period_columns, *source.never_null], name)
         verdict = _Verdict(raw.num_rows)
         table = raw
         if source.columns is not None:
             table = _typed(name, source, raw, verdict)
-        for key in source.keys:
-            verdict.refuse(_mask(table[key].is_null()), f"{key} is null")
+        for column in source.never_null:
+            verdict.refuse(_mask(table[column].is_null()), f"{column} is null")
         if source.period is not None:
             _judge_periods(name, source, table, verdict)
         return verdict.split(table, raw)
@@ -173,4 +173,6 @@ def _partitions(table: pa.Table, by: list[str]) -> list[tuple[str, pa.Table]]:
 
 
 def _folder_value(value: Any) -> str:
-    return DEFAULT_PARTITION if value is None else quote(str(value), safe=" ")
+    if value is None:
+        return DEFAULT_PARTITION
+    return str(value).lower() if isinstance(value, bool) else quote(str(value), safe=" ")

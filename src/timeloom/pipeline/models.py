@@ -1,5 +1,6 @@
 """The parts of a pipeline: sources, steps and sinks."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -69,12 +70,13 @@ class Source(Part):
     columns: dict[str, str] | None = Field(default=None, alias="schema")
     period: Period | None = None
     keys: list[str] = Field(default_factory=list)
+    required: list[str] = Field(default_factory=list)
     on_invalid: Literal["error", "quarantine", "drop"] = "error"
     empty: Literal["error", "drop", "point"] | None = None
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
-    _keys = field_validator("keys", mode="before")(_as_list)
+    _keys = field_validator("keys", "required", mode="before")(_as_list)
     _period = field_validator("period", mode="before")(read_period)
 
     @field_validator("columns")
@@ -93,15 +95,20 @@ class Source(Part):
                 raise ValueError(f"a {self.format} source needs {' and '.join(needed)}")
             if name not in needed and getattr(self, name) is not None:
                 raise ValueError(f"a {self.format} source has no {name}; it needs {' and '.join(needed)}")
-        for name in self.period_columns + self.keys:
+        for name in self.period_columns + self.never_null:
             if self.columns is not None and name not in self.columns:
-                raise ValueError(f"the schema does not have {name!r}, which is a period or key column")
+                raise ValueError(f"the schema does not have {name!r}, which is a period, key or required column")
         return self
 
     @property
     def period_columns(self) -> list[str]:
         """The columns of the period, if there is one."""
         return [self.period.start, self.period.end] if self.period else []
+
+    @property
+    def never_null(self) -> list[str]:
+        """The columns that each row must have a value for."""
+        return list(dict.fromkeys(self.keys + self.required))
 
 
 class Step(Part):
@@ -179,4 +186,4 @@ class Pipeline(Part):
 
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
-        return path if "://" in path else str((self.base / Path(path).expanduser()).absolute())
+        return path if "://" in path else os.path.abspath(self.base / Path(path).expanduser())

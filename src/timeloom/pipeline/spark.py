@@ -37,7 +37,7 @@ class SparkEngine:
         with spark_errors(f"source {name!r} cannot be read"):
             raw = read_source(self.spark, source, place)
             found = dict(raw.dtypes)
-            needed = [*(source.columns or ()), *source.period_columns, *source.keys]
+            needed = [*(source.columns or ()), *source.period_columns, *source.never_null]
             require_columns(list(found), needed, name)
             flagged, reason = flag(name, source, raw, found)
             counts = {row[0]: row[1] for row in flagged.groupBy(reason).count().collect()}

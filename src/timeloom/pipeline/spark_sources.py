@@ -40,8 +40,8 @@ def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tu
         typed[column], fault = _typed(name, source, column, kind, found[column])
         if fault is not None:
             reasons.append(F.when(fault, F.lit(f"{column} is no {kind}")))
-    for key in source.keys:
-        reasons.append(F.when(typed[key].isNull(), F.lit(f"{key} is null")))
+    for column in source.never_null:
+        reasons.append(F.when(typed[column].isNull(), F.lit(f"{column} is null")))
     kept = {column: typed[column] for column in source.columns or found}
     rows = raw.select(
         *(value.alias(column) for column, value in kept.items()),
@@ -56,8 +56,8 @@ def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tu
     policy = Policy("quarantine", "point" if source.empty == "point" else None)
     admitted = admit(rows, source.period, name, policy)
     texts = reason_texts(source.period)
-    verdicts = [F.when(admitted.verdict == F.lit(code), F.lit(text)) for code, text in texts.items()]
-    judged = F.coalesce(admitted.column("reason so far"), *verdicts)
+    verdicts = [F.when(F.expr(f"{admitted.verdict} = {code}"), F.lit(text)) for code, text in texts.items()]
+    judged = F.coalesce(F.col(admitted.names["reason so far"]), *verdicts)
     renamed = admitted.all_rows.select(
         *(F.col(inner).alias(outer) for outer, inner in admitted.names.items()), judged.alias("judgement")
     )
