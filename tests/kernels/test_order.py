@@ -28,6 +28,24 @@ def test_ranks_count_the_values_below(rows, wanted):
     assert below.tolist() == [sum(value < limit for value in rows) for limit in wanted]
 
 
+@given(COLUMNS, st.integers(0, 4))
+def test_two_rounds_scatter_as_one_does(rows, fine):
+    column = np.array(rows, np.int64)
+    base, shift, buckets = order._grid(column)
+    once, twice = order.scatter(column, base, shift, buckets), order.scatter_twice(column, base, shift, buckets, fine)
+    assert [part.tolist() for part in twice] == [part.tolist() for part in once]
+
+
+@given(COLUMNS)
+def test_a_column_in_order_is_kept_and_gets_the_same_buckets(rows):
+    column = np.sort(np.array(rows, np.int64))
+    base, shift, buckets = order._grid(column)
+    assert order.in_order(column)
+    assert order.bucket_offsets(column, base, shift, buckets).tolist() == (
+        order.scatter(column, base, shift, buckets)[2].tolist()
+    )
+
+
 @pytest.mark.parametrize("outliers", [0, 3])
 def test_outliers_do_not_crowd_the_rest_into_one_bucket(outliers):
     column = np.random.default_rng(7).integers(0, 10**6, 5000)

@@ -17,6 +17,12 @@ Positions = NDArray[np.int32]
 
 SAMPLE = 4096
 MAX_ROWS = 2**31 - 1
+LARGE = 2**21
+"""From so many rows on, scattering takes two rounds, each of which stays within the cache."""
+
+COARSE = 9
+"""The first round has 2**COARSE buckets."""
+
 _WIDEST = 2**62  # distances on the grid must fit into int64
 
 
@@ -35,7 +41,13 @@ def sort(column: Ticks) -> Order:
     if column.size > MAX_ROWS:
         raise OverflowError(f"{column.size} rows; at most {MAX_ROWS} fit into one sorted column")
     base, shift, buckets = _grid(column)
-    values, ids, offsets = scatter(column, base, shift, buckets)
+    if in_order(column):
+        ids = np.arange(column.size, dtype=np.int32)
+        return Order(column, ids, bucket_offsets(column, base, shift, buckets), base, shift)
+    if column.size < LARGE:
+        values, ids, offsets = scatter(column, base, shift, buckets)
+    else:
+        values, ids, offsets = scatter_twice(column, base, shift, buckets, max(0, (buckets - 1).bit_length() - COARSE))
     sort_buckets(values, ids, offsets, shift)
     return Order(values, ids, offsets, base, shift)
 
@@ -83,6 +95,69 @@ def scatter(column: Ticks, base: int, shift: int, buckets: int) -> tuple[Ticks, 
         values[at] = value
         ids[at] = row
     return values, ids, offsets[: buckets + 1]
+
+
+@compiled
+def scatter_twice(column: Ticks, base: int, shift: int, buckets: int, fine: int) -> tuple[Ticks, Positions, Positions]:
+    """The same as `scatter`, by way of coarse buckets of 2**fine buckets each."""
+    coarse = ((buckets - 1) >> fine) + 1
+    heads = np.zeros(coarse + 1, np.int32)
+    for row in range(column.size):
+        heads[(bucket(column[row], base, shift, buckets) >> fine) + 1] += 1
+    for number in range(coarse):
+        heads[number + 1] += heads[number]
+    places = heads[:-1].copy()
+    rough_values = np.empty(column.size, np.int64)
+    rough_ids = np.empty(column.size, np.int32)
+    for row in range(column.size):
+        value = column[row]
+        number = bucket(value, base, shift, buckets) >> fine
+        at = places[number]
+        places[number] = at + 1
+        rough_values[at] = value
+        rough_ids[at] = row
+    values = np.empty(column.size, np.int64)
+    ids = np.empty(column.size, np.int32)
+    offsets = np.zeros(buckets + 1, np.int32)
+    offsets[buckets] = column.size
+    next_place = np.empty((1 << fine) + 1, np.int32)
+    for number in range(coarse):
+        first, last, lowest = heads[number], heads[number + 1], number << fine
+        next_place[:] = 0
+        for at in range(first, last):
+            next_place[bucket(rough_values[at], base, shift, buckets) - lowest + 1] += 1
+        next_place[0] = first
+        for within in range(min(1 << fine, buckets - lowest)):
+            next_place[within + 1] += next_place[within]
+            offsets[lowest + within] = next_place[within]
+        for at in range(first, last):
+            value = rough_values[at]
+            within = bucket(value, base, shift, buckets) - lowest
+            place = next_place[within]
+            next_place[within] = place + 1
+            values[place] = value
+            ids[place] = rough_ids[at]
+    return values, ids, offsets
+
+
+@compiled
+def in_order(column: Ticks) -> bool:
+    """Tell whether a column is ascending already."""
+    for row in range(1, column.size):
+        if column[row] < column[row - 1]:
+            return False
+    return True
+
+
+@compiled
+def bucket_offsets(column: Ticks, base: int, shift: int, buckets: int) -> Positions:
+    """Where each bucket begins in a column that is in order."""
+    offsets = np.zeros(buckets + 1, np.int32)
+    for row in range(column.size):
+        offsets[bucket(column[row], base, shift, buckets) + 1] += 1
+    for number in range(buckets):
+        offsets[number + 1] += offsets[number]
+    return offsets
 
 
 @compiled
