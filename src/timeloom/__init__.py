@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from timeloom.operators.depth import depth as depth
     from timeloom.operators.explain import explain as explain
     from timeloom.operators.gaps import gaps as gaps
+    from timeloom.operators.install import install as install
     from timeloom.operators.join import join as join
     from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
+    from timeloom.operators.stab import stab as stab
     from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
     from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
     from timeloom.operators.temporal_join import temporal_join as temporal_join
@@ -58,10 +60,12 @@ _HOME = {
     "depth": "operators.depth",
     "explain": "operators.explain",
     "gaps": "operators.gaps",
+    "install": "operators.install",
     "iseql": "model",
     "join": "operators.join",
     "relation": "model.names",
     "sql": "query.sql",
+    "stab": "operators.stab",
     "temporal_aggregate": "operators.temporal_aggregate",
     "temporal_antijoin": "operators.temporal_antijoin",
     "temporal_join": "operators.temporal_join",

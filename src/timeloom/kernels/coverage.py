@@ -1,4 +1,7 @@
-"""Which periods touch covered time, given by the sorted edges at which it alternately begins and ends."""
+"""Which periods touch covered time, or hold one of many instants.
+
+Covered time is given by the sorted edges at which it alternately begins and ends.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +29,24 @@ def mark_touching(
     for row in range(first, last):
         passed = rank(edges, offsets, base, shift, starts[row] + 1)
         touching[row] = passed % 2 == 1 or (passed < edges.size and edges[passed] < ends[row])
+
+
+@compiled
+def mark_stabbed(
+    instants: Ticks,
+    offsets: Positions,
+    base: int,
+    shift: int,
+    starts: Ticks,
+    ends: Ticks,
+    first: int,
+    last: int,
+    stabbed: NDArray[np.bool_],
+) -> None:
+    """Mark those of the rows first..last that hold any of the sorted instants: the first one from the start on."""
+    for row in range(first, last):
+        passed = rank(instants, offsets, base, shift, starts[row])
+        stabbed[row] = passed < instants.size and instants[passed] < ends[row]
 
 
 def count_intersecting(starts: Ticks, ends: Ticks, points: Order, wanted: tuple[Ticks, Ticks]) -> Ticks:

@@ -1,0 +1,36 @@
+"""Instants that a user gives, as ticks on the axis of a period column."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.engines.threads import chunks, in_parallel
+from timeloom.engines.ticks import Ticks, TimeType
+from timeloom.errors import UsageError
+from timeloom.kernels.coverage import mark_stabbed
+from timeloom.kernels.order import sort
+from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
+
+
+def instant_ticks(instants: tuple[Any, ...], kind: TimeType) -> Ticks:
+    """The distinct instants as ascending ticks."""
+    if kind.axis is not Axis.INTEGER:
+        return np.unique(np.array([kind.ticks_of(t, "at") for t in dict.fromkeys(instants)], np.int64))
+    for t in instants:
+        if not isinstance(t, int | np.integer) or not MIN_TICK <= t <= MAX_TICK:
+            raise UsageError(
+                f"at={t!r} does not fit the period's type {kind.arrow}; expected integers from {MIN_TICK} to {MAX_TICK}"
+            )
+    return np.unique(np.array(instants, np.int64))
+
+
+def stabbed(starts: Ticks, ends: Ticks, instants: Ticks, threads: int) -> NDArray[np.bool_]:
+    """Mark the periods that hold any of the ascending instants."""
+    order = sort(instants)
+    grid = order.values, order.offsets, order.base, order.shift
+    marked = np.zeros(starts.size, np.bool_)
+    tasks = [partial(mark_stabbed, *grid, starts, ends, *part, marked) for part in chunks(starts.size, threads)]
+    in_parallel(tasks, threads)
+    return marked

@@ -1,0 +1,21 @@
+"""Stabs of local tables."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.admission import admit, answer
+from timeloom.engines.frames import to_arrow
+from timeloom.engines.instants import instant_ticks, stabbed
+from timeloom.engines.threads import cores
+from timeloom.model.stab import StabRequest
+
+
+def stab(df: object, request: StabRequest) -> Any:
+    """Keep the rows that are active at any of the instants."""
+    table, restore = to_arrow(df, "input")
+    admitted = admit(table, request.period, "input", request.policy)
+    instants = instant_ticks(request.at, admitted.ticks.type)
+    rows = np.flatnonzero(stabbed(admitted.starts, admitted.ends, instants, cores()))
+    return answer(admitted.table.take(pa.array(rows)), admitted.rejected, request.policy, restore)

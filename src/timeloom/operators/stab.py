@@ -1,0 +1,56 @@
+"""`stab`: the rows that are active at an instant, or at any of many."""
+
+import importlib
+from typing import Any
+
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.stab import StabRequest
+from timeloom.operators.registry import verb
+
+
+@verb(inputs=("df",))
+def stab(
+    df: Any,
+    at: Any,
+    *,
+    period: PeriodLike = ("start", "end"),
+    on_invalid: OnInvalid = "error",
+    empty: "OnEmpty | None" = None,
+) -> Any:
+    """Keep the rows that are active at an instant, or at any of many instants, each row once.
+
+    Parameters
+    ----------
+    df
+        A Spark DataFrame, or a local table of any kind that exports Arrow. The result is of the same kind.
+    at
+        The instant, or a list of instants, in the type of the period columns: an integer, a date, a datetime, or ISO
+        text for dates and timestamps.
+    period
+        The period columns, as ``(start, end)`` or `Period`.
+    on_invalid, empty
+        What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
+        (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
+
+    Returns
+    -------
+    Whole rows; of a local table in their order.
+
+    Notes
+    -----
+    For many queries against the same events, or events that still arrive, build a `StabForest`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> stays = pa.table({"guest": ["Ann", "Bob", "Cy"], "start": [1, 3, 8], "end": [3, 9, None]})
+    >>> tl.stab(stays, at=3)["guest"].to_pylist()
+    ['Bob']
+    >>> tl.stab(stays, at=[1, 8, 100])["guest"].to_pylist()
+    ['Ann', 'Bob', 'Cy']
+    """
+    from timeloom.engines.frames import family_of
+
+    request = StabRequest.of(at, Period.of(period), Policy(on_invalid, empty))
+    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.stab").stab(df, request)
