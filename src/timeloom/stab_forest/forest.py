@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.skip_join import skip_join
-from timeloom.kernels.stab_forest import NODES, in_use
+from timeloom.kernels.stab_forest import NODES, dummies, in_use
 from timeloom.kernels.stab_forest_multi import multi_stab, new_marks, reach_of, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
 from timeloom.model.period import PeriodLike
@@ -66,14 +66,23 @@ class StabForest:
         self._next = 0
 
     @classmethod
-    def build(cls, starts: ArrayLike, ends: ArrayLike, *, order: Order = "start_end") -> "StabForest":
-        """Index many events at once, in any order; ids are their positions in the input.
+    def build(
+        cls,
+        starts: Any,
+        ends: ArrayLike | None = None,
+        *,
+        period: PeriodLike = ("start", "end"),
+        order: Order = "start_end",
+    ) -> "StabForest":
+        """Index many events at once, in any order: arrays of starts and ends, or a table with a period.
+
+        Ids are positions in the input.
 
         >>> StabForest.build([7, 1], [9, 8]).stab(1).tolist()
         [1]
         """
         forest = cls(order=order)
-        first, last = many_events(starts, ends)
+        first, last = table_events(starts, period) if ends is None else many_events(starts, ends)
         forest._index = EventIndex.of(first, last)
         forest._next = first.size
         if first.size:
@@ -94,6 +103,29 @@ class StabForest:
         index = self._settled()
         held = sum(part.nbytes for part in in_use(index.forest).values())
         return held + (0 if index.ids is None else 4 * len(index))
+
+    def describe(self) -> dict[str, Any]:
+        """What the forest holds and how it stands, by name.
+
+        >>> StabForest.build([0, 2, 2], [3, 4, 9]).describe()["heights"]
+        [1]
+        """
+        index = self._settled()
+        starts, ends = index.starts(), index.ends()
+        known = ends[ends < FOREVER]
+        nodes = int(index.forest.counts[NODES])
+        return {
+            "events": len(self),
+            "not settled": len(self._arrivals),
+            "open": int(ends.size - known.size),
+            "order": self._arrivals.order,
+            "first start": int(starts[0]) if starts.size else None,
+            "last start": int(starts[-1]) if starts.size else None,
+            "last end": int(known.max()) if known.size else None,
+            "distinct starts": nodes + bool(starts.size),
+            "heights": [(dummy & -dummy).bit_length() for dummy in dummies(nodes)],
+            "bytes": self.nbytes,
+        }
 
     def events(self) -> tuple[Ticks, Ticks]:
         """The starts and ends of all settled events, by id; events not settled yet are left out.
