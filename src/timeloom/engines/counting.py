@@ -5,6 +5,7 @@ This is the numeric heart of ``count_join`` and ``top_k``, on a local table as i
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from timeloom.engines.keys import NO_KEY
 from timeloom.engines.matching import Problem, ranges
 from timeloom.engines.threads import chunks, in_parallel
-from timeloom.kernels.counting import count_intersecting
+from timeloom.kernels.counting import by_region, count_intersecting
 from timeloom.kernels.counting_endpoints import merge_endpoints
 from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_count
 from timeloom.kernels.dominance import count_ranked, rows_to_sweep, sum_ranked, weights_of
@@ -26,6 +27,19 @@ Numbers = NDArray[np.int64]
 Ticks = NDArray[np.int64]
 CACHED = 1 << 18
 """The sorted endpoints of so many rows stay in a processor's caches."""
+
+
+class Totals(Protocol):
+    """Counts, sums and minima over the right rows of each left row."""
+
+    def counts(self) -> Numbers:
+        """How many right rows each left row has."""
+
+    def sums(self, weights: Numbers) -> Numbers:
+        """The sum of a weight over the right rows of each left row."""
+
+    def least(self, values: Numbers) -> Numbers:
+        """The least value among the right rows of each left row, or NONE."""
 
 
 class Counting:
@@ -124,19 +138,28 @@ def exists(problem: Problem, boxes: tuple[Box, ...]) -> NDArray[np.bool_]:
     return Counting(problem, boxes).counts() > 0
 
 
+def counts_by(algorithm: str, problem: Problem, counting: Callable[[], Totals]) -> Numbers:
+    """Count by one of the algorithms; ``counting`` makes the rectangles, which only dominance counting needs."""
+    if algorithm == "dominance":
+        return counting().counts()
+    return rank_counts(problem) if algorithm == "ranks" else sweep_counts(problem, algorithm)
+
+
 def rank_counts(problem: Problem) -> Numbers:
     """Count the right rows that intersect each left row by two ranks."""
-    rows = _prepared(problem)
-    left, right = problem.orders.get((False, False)), (problem.orders[(True, False)], problem.orders[(True, True)])
-    starts = problem.placed(problem.left, False) if left is None else left.values
-    ends = problem.placed(problem.left, True)
-    counts = np.zeros(rows.size, np.int64)
+    problem.sort({(True, False), (True, True)})
+    by_start, by_end = problem.orders[(True, False)], problem.orders[(True, True)]
+    starts, ends = problem.placed(problem.left, False), problem.placed(problem.left, True)
+    counts = np.zeros(starts.size, np.int64)
 
     def count(first: int, last: int) -> None:
-        part = rows[first:last]
-        counts[part] = count_intersecting(*right, starts[first:last], ends[part])
+        if len(problem.right) <= CACHED:
+            counts[first:last] = count_intersecting(by_start, by_end, starts[first:last], ends[first:last])
+        else:
+            moved = by_region(by_start, starts[first:last], ends[first:last])
+            counts[first:last][moved.rows] = count_intersecting(by_start, by_end, moved.starts, moved.ends)
 
-    parts = chunks(rows.size, problem.threads)
+    parts = chunks(starts.size, problem.threads)
     in_parallel([partial(count, *part) for part in parts], problem.threads)
     return counts if problem.left.keys is None else np.where(problem.left.keys == NO_KEY, 0, counts)
 
