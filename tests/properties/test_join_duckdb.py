@@ -30,7 +30,8 @@ def intervals(seed, number):
     start = random.integers(0, ROWS, ROWS)
     length = np.maximum(1, random.exponential(8, ROWS)).astype(np.int64)
     length[random.random(ROWS) < 0.0002] += ROWS
-    return pa.table({"start": start, "end": start + length, "k": random.integers(0, 1000, ROWS), number: np.arange(ROWS)})
+    keys = random.integers(0, 1000, ROWS)
+    return pa.table({"start": start, "end": start + length, "k": keys, number: np.arange(ROWS)})
 
 
 LEFT, RIGHT = intervals(1, "i"), intervals(2, "j")
