@@ -1,7 +1,7 @@
 """The relation join on Spark."""
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -26,6 +26,9 @@ from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
 
+Layout = Callable[[T.StructType, T.StructType], list[OutputColumn]]
+"""Says which columns a result has, by the schemas of both sides."""
+
 PRESERVED = {
     "inner": (),
     "left": ("left",),
@@ -40,13 +43,14 @@ PRESERVED = {
 class SparkJoin:
     """Two DataFrames, read and checked, ready to be joined."""
 
-    def __init__(self, left: DataFrame, right: DataFrame, request: JoinRequest) -> None:
+    def __init__(self, left: DataFrame, right: DataFrame, request: JoinRequest, layout: "Layout | None" = None) -> None:
         self.request = request
         self.spark = left.sparkSession
         self.left: Admitted = admit(left, request.left_period, "left", request.policy)
         self.right: Admitted = admit(right, request.right_period, "right", request.policy)
         check_keys(self.left, self.right, request.keys)
-        self.columns = _layout(self.left.schema, self.right.schema, request)
+        lay_out = layout or partial(_layout, request=request)
+        self.columns = lay_out(self.left.schema, self.right.schema)
         kinds = self.left.columns.kind, self.right.columns.kind
         self.axis = same_axis(kinds[0].type, kinds[1].type)
         self.pieces = cover(request.relation.boxes(self.axis))
