@@ -13,6 +13,7 @@ from timeloom.model.names import relation
 from timeloom.model.relation import Relation
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import Emitted, EndpointJoin
+from timeloom.streaming.storage import pack, unpack
 
 Span = tuple[int, int]
 LAST = 12
@@ -54,10 +55,26 @@ def batch(table: list[Span], arrival: str, first: int, last: int, backwards: boo
     return rows([(row, span) for row, span in enumerate(table) if first <= span[known] <= last])
 
 
-def played(join: EndpointJoin, left: list[Span], right: list[Span], at: list[int], backwards: bool = False) -> Emitted:
-    """Feed the tables cut at these instants; gather all that comes out."""
+def reborn(join: EndpointJoin, wanted: Relation, how: str) -> EndpointJoin:
+    """The same join, from its stored state."""
+    fresh = EndpointJoin(wanted, how=how)
+    fresh.restore(unpack(pack(join.snapshot())))
+    return fresh
+
+
+def played(
+    join: EndpointJoin,
+    left: list[Span],
+    right: list[Span],
+    at: list[int],
+    backwards: bool = False,
+    stored: Relation | None = None,
+) -> Emitted:
+    """Feed the tables cut at these instants; gather all that comes out. The state may be stored in between."""
     parts, first = [], 0
     for last in [*at, LAST + 1]:
+        if stored is not None:
+            join = reborn(join, stored, join.how)
         batches = (
             batch(table, side.arrival, first, last, backwards)
             for table, side in zip((left, right), join.intake.sides, strict=True)
@@ -106,6 +123,34 @@ def test_single_rows_leave_as_early_as_can_be(name, left, right, at, limit):
     assert rows_of(played(EndpointJoin(wanted, how="semi"), left, right, at)) == sorted(matched.items())
     lonely = [(i, alone_from(wanted.holds, left[i], right, LAST + 8)) for i in anti_rows(pairs, len(left))]
     assert rows_of(played(EndpointJoin(wanted, how="anti"), left, right, at)) == lonely
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    name=st.sampled_from([*RELATIONS, *UNIONS]),
+    left=tables,
+    right=tables,
+    at=cuts,
+    how=st.sampled_from(["inner", "left", "semi", "anti"]),
+)
+def test_stored_and_taken_up_again(name, left, right, at, how):
+    wanted = relation(name)
+    straight = played(EndpointJoin(wanted, how=how), left, right, at)
+    stored = played(EndpointJoin(wanted, how=how), left, right, at, stored=wanted)
+    assert pairs_of(stored) == pairs_of(straight)
+    assert rows_of(stored) == rows_of(straight)
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=st.sampled_from([*RELATIONS, *UNIONS]), left=tables, right=tables, how=st.sampled_from(["left", "anti"]))
+def test_only_the_next_instant_needs_attention(name, left, right, how):
+    """Between events, nothing leaves at an instant that was not announced."""
+    join = EndpointJoin(relation(name), how=how)
+    for now in range(LAST + 4):
+        announced = join.next_instant
+        out = join.push(*(batch(table, "events", now, now, False) for table in (left, right)), until=now)
+        happens = any(now in span for span in (*left, *right))
+        assert happens or announced <= now or not (out.lefts.size or out.rows.size)
 
 
 @pytest.mark.parametrize("arrivals", [("start", "events"), ("events", "start"), ("start", "start"), ("end", "end")])

@@ -42,27 +42,9 @@ def with_room(maps: GaplessMaps, more: int) -> GaplessMaps:
     if needed <= maps.cells.shape[2]:
         return maps
     larger = empty_maps(maps.tails.size, max(2 * maps.cells.shape[2], needed))
-    copy(maps, larger)
-    return larger
-
-
-@compiled
-def copy(maps: GaplessMaps, larger: GaplessMaps) -> None:
-    """Insert all elements of one block into an empty larger one, in their order."""
     for which in range(maps.tails.size):
-        for element in range(maps.tails[which]):
-            tuple_ = maps.cells[which, :, element]
-            append(
-                larger.cells,
-                larger.heads,
-                larger.tails,
-                which,
-                tuple_[KEY],
-                tuple_[START],
-                tuple_[END],
-                tuple_[NAME],
-            )
-            larger.cells[which, MARK, element] = tuple_[MARK]
+        fill(*larger, which, contents(maps, which))
+    return larger
 
 
 @compiled
@@ -119,3 +101,25 @@ def remove_element(cells: Cells, heads: Cells, tails: Cells, which: int, element
     point_to(cells, heads, which, before, element)
     if after >= 0:
         cells[which, BEFORE, after] = element
+
+
+def contents(maps: GaplessMaps, which: int) -> Cells:
+    """The tuples of one map, without its chains."""
+    tuples: Cells = maps.cells[which, :AFTER, : maps.tails[which]].copy()
+    return tuples
+
+
+def filled(*tuples: Cells) -> GaplessMaps:
+    """Maps with these contents."""
+    maps = empty_maps(len(tuples), max(64, *(some.shape[1] for some in tuples)))
+    for which, some in enumerate(tuples):
+        fill(maps.cells, maps.heads, maps.tails, which, some)
+    return maps
+
+
+@compiled
+def fill(cells: Cells, heads: Cells, tails: Cells, which: int, tuples: Cells) -> None:
+    """Append tuples to a map."""
+    for at in range(tuples.shape[1]):
+        append(cells, heads, tails, which, tuples[KEY, at], tuples[START, at], tuples[END, at], tuples[NAME, at])
+        cells[which, MARK, tails[which] - 1] = tuples[MARK, at]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import KEY, NAME, START, empty_maps, with_room
+from timeloom.kernels.gapless import KEY, NAME, START, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_schedule import ACCEPTED, EMPTY, LATE, REVERSED, admit
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
@@ -118,6 +118,27 @@ class Intake:
     def open_ids(self, side: int) -> Ids:
         """The ids of a side's rows that have started and not ended, and of events held back."""
         return np.concatenate([self._opened.cells[side][KEY, : self._opened.tails[side]], self.sides[side].held.ids])
+
+    def snapshot(self) -> list[NDArray[np.int64]]:
+        """The state as arrays."""
+        state = [np.array([self.clock, *(side.next_handle for side in self.sides)], np.int64)]
+        state += [np.array([column.astype(np.int64) for column in side.held]) for side in self.sides]
+        return state + [contents(self._opened, number) for number in (0, 1)]
+
+    def restore(self, state: list[NDArray[np.int64]]) -> None:
+        """Go on from a snapshot."""
+        self.clock = int(state[0][0])
+        for number, side in enumerate(self.sides):
+            side.next_handle = int(state[0][1 + number])
+            ids, times, starting, ends = state[1 + number]
+            side.held = Events(ids, times, starting.astype(np.bool_), ends)
+        self._opened = filled(state[3], state[4])
+
+    @property
+    def first_held(self) -> int:
+        """The first instant of which events are held back, or FOREVER."""
+        held = [int(side.arriving(side.held).min()) for side in self.sides if side.held.ids.size]
+        return min(held, default=FOREVER)
 
     def complete(self, left: Events, right: Events, until: int | None) -> int:
         """The last instant of which no more events can come."""

@@ -48,9 +48,19 @@ class Names:
         pairs = zip(numbers.tolist(), gone.tolist(), strict=True)
         return pa.array([None if missing else self._values[number] for number, missing in pairs], kind)
 
-    def keep_only(self, used: NDArray[np.int64]) -> None:
+    def dump(self) -> list[Any]:
+        """What is to be stored: the last number given, and the ids by number."""
+        return [self._next, list(self._values.items())]
+
+    def load(self, dumped: list[Any]) -> None:
+        """Go on from what was stored."""
+        self._next, pairs = dumped
+        self._values = dict(pairs)
+        self._numbers = {value: number for number, value in self._values.items()}
+
+    def keep_only(self, used: NDArray[np.int64], spare: int = SPARE) -> None:
         """Forget the ids whose numbers are not in use, once there are many of them."""
-        if self.plain or len(self._values) <= 2 * used.size + SPARE:
+        if self.plain or len(self._values) <= 2 * used.size + spare:
             return
         self._values = {number: self._values[number] for number in np.unique(used).tolist()}
         self._numbers = {value: number for number, value in self._values.items()}

@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import MARK, NAME, empty_maps, with_room
+from timeloom.kernels.gapless import MARK, NAME, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROWS, TIME, WAITERS, run
+from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROWS, TIME, WAITERS, next_review, run
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.agenda import Agenda, Entries
@@ -71,6 +72,25 @@ class EndpointJoin:
         """The ids of a side's rows that may still match."""
         ids: Ids = self._live.cells[side][NAME, : self._live.tails[side]].copy()
         return ids
+
+    @property
+    def next_instant(self) -> int:
+        """The next instant at which something is to be done even if nothing happens, or FOREVER."""
+        planned = int(self._pending[:, TIME].min()) if len(self._pending) else FOREVER
+        return min(planned, self.intake.first_held, next_review(self._waiters, self._waiting))
+
+    def snapshot(self) -> list[NDArray[np.int64]]:
+        """The whole state as arrays, for `restore` on a join with the same options."""
+        live = [contents(self._live, number) for number in (0, 1)]
+        return [*self.intake.snapshot(), *live, self._pending, self._waiters[:, : self._waiting].copy()]
+
+    def restore(self, state: list[NDArray[np.int64]]) -> None:
+        """Go on from a snapshot."""
+        *intake, left, right, pending, waiters = state
+        self.intake.restore(intake)
+        self._live = filled(left, right)
+        self._pending = pending
+        self._waiters, self._waiting = waiters.copy(), waiters.shape[1]
 
     def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.

@@ -1,0 +1,105 @@
+"""The streaming join on Spark: two streaming DataFrames in, one out."""
+
+import logging
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from timeloom.engines.frames import require_columns
+from timeloom.errors import InvalidInputError, UsageError
+from timeloom.kernels.sweep_schedule import NO_EVENT, UNREADABLE
+from timeloom.model.ticks import FOREVER
+from timeloom.streaming.deciding import AT_END, EVENTS
+from timeloom.streaming.processor import JoinProcessor, Plan
+from timeloom.streaming.readers import Columns
+
+logger = logging.getLogger("timeloom")
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+ONE_KEY = "__all"
+
+
+def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | None, columns: Columns) -> DataFrame:
+    """Join two streaming DataFrames by a plan; lazy, as all of Spark."""
+    _check(left, right)
+    events = None
+    for number, (side, frame) in enumerate((("left", left), ("right", right))):
+        own = _events(frame, side, number, plan, watermark, columns)
+        events = own if events is None else events.unionByName(own)
+    assert events is not None
+    keys = plan.keys or (ONE_KEY,)
+    if not plan.keys:
+        logger.warning("stream_join without on=: all rows share one state, so one task does all the work")
+        events = events.withColumn(ONE_KEY, F.lit(0))
+    schema = T.StructType(
+        [
+            *(field for field in events.schema if field.name in keys),
+            T.StructField("left_id", T.StringType()),
+            T.StructField("right_id", T.StringType()),
+            T.StructField("at", T.LongType()),
+            T.StructField("reason", T.StringType()),
+        ]
+    )
+    named = Plan(plan.relation, plan.how, plan.arrivals, tuple(keys))
+    joined = events.groupBy(*keys).transformWithStateInPandas(JoinProcessor(named), schema, "Append", "EventTime")
+    return joined.select(
+        *plan.keys,
+        F.col("left_id").cast(left.schema[columns.id].dataType),
+        F.col("right_id").cast(right.schema[columns.id].dataType),
+        F.timestamp_micros(F.when(F.col("at") < FOREVER, F.col("at"))).alias("at"),
+        "reason",
+    )
+
+
+def _check(left: DataFrame, right: DataFrame) -> None:
+    for side, frame in (("left", left), ("right", right)):
+        if not frame.isStreaming:
+            raise UsageError(f"the {side} table is no stream; use join for tables, or readStream to make a stream")
+    provider = left.sparkSession.conf.get(PROVIDER, "") or ""
+    if "RocksDB" not in provider:
+        raise UsageError(
+            f"streaming joins keep their state in RocksDB, but {PROVIDER} is {provider or 'not set'}; "
+            f"set it to {ROCKSDB} before the query starts"
+        )
+
+
+def _events(frame: DataFrame, side: str, number: int, plan: Plan, watermark: str | None, columns: Columns) -> DataFrame:
+    """One side as events: its keys, id, time and end in microseconds, and what is wrong with it.
+
+    The watermark column itself is left out: Spark would drop late rows by it without a word.
+    """
+    apart = plan.arrivals[number] == EVENTS
+    time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
+    require_columns(frame.columns, [*plan.keys, columns.id, time, second], side)
+    clock = columns.end if plan.arrivals[number] == AT_END else time
+    fields = {field.name: field.dataType for field in frame.schema}
+    for name in {time, clock}:
+        if not isinstance(fields[name], T.TimestampType):
+            raise InvalidInputError(
+                f"column {name!r} of the {side} stream is {fields[name].simpleString()}; expected timestamp, because "
+                "watermarks are defined on timestamps; convert it, for example with timestamp_micros"
+            )
+    marked = frame if watermark is None else frame.withWatermark(clock, watermark)
+    starting, known = _starting(fields[second], second) if apart else (F.lit(True), F.lit(True))
+    unread = F.col(time).isNull() | F.col(columns.id).isNull()
+    end: Any = F.lit(FOREVER) if apart else F.coalesce(F.unix_micros(columns.end), F.lit(FOREVER))
+    return marked.select(
+        *plan.keys,
+        F.lit(number).alias("side"),
+        F.col(columns.id).cast("string").alias("id"),
+        F.coalesce(F.unix_micros(time), F.lit(0)).alias("time"),
+        starting.alias("starting"),
+        end.alias("end"),
+        F.when(unread, UNREADABLE).when(~known, NO_EVENT).otherwise(0).alias("verdict"),
+    )
+
+
+def _starting(kind: T.DataType, name: str) -> tuple[Column, Column]:
+    event = F.col(name)
+    if isinstance(kind, T.BooleanType):
+        return F.coalesce(event, F.lit(False)), event.isNotNull()
+    known = F.coalesce(event.isin("start", "end"), F.lit(False))
+    return F.coalesce(event == "start", F.lit(False)), known
