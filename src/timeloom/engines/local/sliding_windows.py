@@ -17,6 +17,7 @@ from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bisw import Ticks, Windows
 from timeloom.model.explanation import Explanation
+from timeloom.model.measures import Measure
 from timeloom.model.policy import Policy
 from timeloom.model.sliding_windows import BOUNDS, CHANGE, STEP, WindowRequest
 
@@ -68,34 +69,46 @@ def admit_history(table: pa.Table, request: WindowRequest) -> tuple[pa.Table, pa
 def aggregates(
     table: pa.Table, enter: Ticks, leave: Ticks, request: WindowRequest, history: History, windows: Windows
 ) -> pa.Table:
-    """One row a step: runs are periods on the axis of steps, and fillers of one step each make all steps appear."""
+    """One row a step."""
+    columns: dict[str, pa.Array] = {STEP: pa.array(np.arange(request.steps + 1, dtype=np.int64))}
+    if request.bounds:
+        columns |= window_columns(windows, history)
+    return pa.table(columns | step_measures(table, enter, leave, request.steps, request.measures, cores()))
+
+
+def window_columns(windows: Windows, history: History) -> dict[str, pa.Array]:
+    """The windows of all steps, in the types of the table."""
+    axes = (history.types[0], history.types[0], history.types[1], history.types[1])
+    return {name: axes[k].to_arrow(windows[k]) for k, name in enumerate(BOUNDS)}
+
+
+def step_measures(
+    table: pa.Table, enter: Ticks, leave: Ticks, steps: int, measures: tuple[Measure, ...], threads: int
+) -> dict[str, pa.Array]:
+    """Every measure at every step: runs are periods on the axis of steps, and fillers make all steps appear."""
     rows = np.flatnonzero(enter < leave)
-    steps = np.arange(request.steps + 1, dtype=np.int64)
-    starts, ends = np.concatenate([enter[rows], steps]), np.concatenate([leave[rows], steps + 1])
-    swept = Sweep.of(starts, ends, rows.size, cores())
-    names = list(dict.fromkeys(measure.column for measure in request.measures))
+    axis = np.arange(steps + 1, dtype=np.int64)
+    starts, ends = np.concatenate([enter[rows], axis]), np.concatenate([leave[rows], axis + 1])
+    swept = Sweep.of(starts, ends, rows.size, threads)
+    names = list(dict.fromkeys(measure.column for measure in measures))
     inside = Source(table.select([name for name in names if name is not None]).take(pa.array(rows)))
     tasks = [
         partial(
             evaluate,
             swept,
-            [measure for measure in request.measures if measure.column == name],
+            [measure for measure in measures if measure.column == name],
             None if name is None else inside.column(name),
         )
         for name in names
     ]
     try:
-        results = in_parallel(tasks, cores())
+        results = in_parallel(tasks, threads)
     except CallFailedError as error:
         raise InvalidInputError(
             f"select {error.measure.name!r}: its function raised {error} for step {error.period}"
         ) from error
-    columns: dict[str, pa.Array] = {STEP: pa.array(steps)}
-    if request.bounds:
-        axes = (history.types[0], history.types[0], history.types[1], history.types[1])
-        columns |= {name: axes[k].to_arrow(windows[k]) for k, name in enumerate(BOUNDS)}
     found = {name: column for result in results for name, column in result.items()}
-    return pa.table(columns | {measure.name: found[measure.name] for measure in request.measures})
+    return {measure.name: found[measure.name] for measure in measures}
 
 
 def changes(table: pa.Table, enter: Ticks, leave: Ticks, steps: int) -> pa.Table:

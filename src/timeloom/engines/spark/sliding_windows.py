@@ -1,0 +1,227 @@
+"""Bitemporal sliding windows on Spark: each task finds the runs of its rows and aggregates them over all steps.
+
+No step is a query of its own. A task answers with one row a step, so what is shuffled does not depend on the number of
+rows; measures that cannot be put together from parts take the rows of each step instead.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from timeloom.engines.admission import Quarantined
+from timeloom.engines.frames import require_columns
+from timeloom.engines.history import read_history
+from timeloom.engines.local import sliding_windows as local
+from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.spark.sequenced_measures import measure_fields
+from timeloom.errors import UsageError
+from timeloom.kernels.bisw import Ticks, Windows
+from timeloom.model.explanation import Explanation
+from timeloom.model.measures import Measure
+from timeloom.model.sliding_windows import STEP, WindowRequest
+
+Batches = Iterator[pa.RecordBatch]
+
+_PARTS = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count"), "min": ("min",), "max": ("max",)}
+"""The functions that are put together from the parts of each task, and those parts."""
+
+_MERGE: dict[str, Callable[[Any, Any], Any]] = {
+    "count": pc.add_checked,
+    "sum": lambda a, b: pc.if_else(a.is_null(), b, pc.if_else(b.is_null(), a, pc.add_checked(a, b))),
+    "min": pc.min_element_wise,
+    "max": pc.max_element_wise,
+}
+_TOTAL: dict[str, Callable[[str], Column]] = {"count": F.sum, "sum": F.sum, "min": F.min, "max": F.max}
+
+
+def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quarantined":
+    """Evaluate all steps of a query at once. Asks for the schema, once; nothing runs."""
+    plan = Plan(df, request)
+    if request.deltas:
+        result = plan.changes()
+    elif request.rows:
+        result = plan.members(list(plan.sample.column_names))
+    else:
+        result = plan.aggregates()
+    return Quarantined(result, plan.rejected()) if request.policy.on_invalid == "quarantine" else result
+
+
+def explain_sliding_windows(df: DataFrame, request: WindowRequest) -> Explanation:
+    """Say how a query would run."""
+    whole = [one.name for one in request.measures if not _has_parts(one)]
+    facts = {"meaning": request.meaning, "steps": request.steps, "from the rows of each step": whole or "none"}
+    why = "each row is inside for one run of steps, so every task aggregates its rows over all steps in one pass"
+    return Explanation("sliding_windows", "spark", facts, (why,))
+
+
+class Plan:
+    """What the tasks need to know: small, and the same for all of them."""
+
+    def __init__(self, df: DataFrame, request: WindowRequest) -> None:
+        schema = df.schema
+        self.df = df
+        self.request = request
+        self.schema = schema
+        self.sample = to_arrow_schema(schema).empty_table()
+        require_columns(schema.names, [m.column for m in request.measures if m.column], "input")
+        for period in (request.sys_period, request.app_period):
+            require_columns(schema.names, [period.start, period.end], "input")
+        self.history = read_history(self.sample, request.sys_period, request.app_period)
+        self.windows = lay_out(request.sys, request.app, request.ratio, request.steps, *self.history.types)
+        self.parts = _parts(request.measures)
+        self.whole = tuple(one for one in request.measures if not _has_parts(one))
+        shape: Any = request
+        self.kinds = {field.name: field.dataType for field in measure_fields(schema, shape)}
+
+    def changes(self) -> DataFrame:
+        """The rows that enter and leave."""
+        none = self.history.sys_start
+        schema = from_arrow_schema(local.changes(self.sample, none, none, self.request.steps).schema)
+        return self.df.mapInArrow(partial(_changes, request=self.request, windows=self.windows), schema)
+
+    def members(self, columns: list[str]) -> DataFrame:
+        """The rows inside each step."""
+        none = self.history.sys_start
+        sample = local.members(self.sample, none, none).select([STEP, *columns])
+        task = partial(_members, request=self.request, windows=self.windows, columns=columns)
+        return self.df.mapInArrow(task, from_arrow_schema(sample.schema))
+
+    def rejected(self) -> DataFrame:
+        """The rows with an invalid period, and why."""
+        sample = local.admit_history(self.sample, self.request)[1]
+        return self.df.mapInArrow(partial(_rejected, request=self.request), from_arrow_schema(sample.schema))
+
+    def aggregates(self) -> DataFrame:
+        """One row a step, in order, also for steps without rows."""
+        spark, request = self.df.sparkSession, self.request
+        steps = spark.range(request.steps + 1).withColumnRenamed("id", STEP)
+        pieces = [piece for piece in (self._from_parts(), self._from_rows()) if piece is not None]
+        joined = reduce(lambda left, right: left.join(right, STEP, "left"), pieces, steps)
+        names = [STEP]
+        if request.bounds:
+            bounds = pa.table({STEP: _axis(request)} | local.window_columns(self.windows, self.history))
+            joined = joined.join(F.broadcast(spark.createDataFrame(bounds)), STEP)
+            names = bounds.column_names
+        return joined.select(*names, *(self._finished(measure) for measure in request.measures)).orderBy(STEP)
+
+    def _from_parts(self) -> DataFrame | None:
+        """Measures that tasks compute for themselves and Spark adds up."""
+        if not self.parts:
+            return None
+        request = self.request
+        needed = {request.sys_period.start, request.sys_period.end, request.app_period.start, request.app_period.end}
+        needed |= {part.column for part in self.parts if part.column}
+        frame = self.df.select([F.col(_quoted(name)) for name in self.schema.names if name in needed])
+        sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
+        task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
+        totals = [_TOTAL[str(part.function)](part.name).alias(part.name) for part in self.parts]
+        return frame.mapInArrow(task, from_arrow_schema(sample.schema)).groupBy(STEP).agg(*totals)
+
+    def _from_rows(self) -> DataFrame | None:
+        """Measures that need all rows of a step at once."""
+        if not self.whole:
+            return None
+        for measure in self.whole:
+            if measure.function in ("first", "last"):
+                raise UsageError(
+                    f"select {measure.name!r}: rows of a DataFrame have no order, so {measure.function!r} of a step is "
+                    "not defined; use min or max, or a callable"
+                )
+        fields = [T.StructField(measure.name, self.kinds[measure.name]) for measure in self.whole]
+        schema = T.StructType([T.StructField(STEP, T.LongType()), *fields])
+        kinds, measures = to_arrow_schema(schema).types[1:], self.whole
+
+        def whole_step(rows: pa.Table) -> pa.Table:
+            return _whole_step(rows, measures, kinds)
+
+        columns = dict.fromkeys(measure.column for measure in self.whole if measure.column)
+        return self.members(list(columns)).groupBy(STEP).applyInArrow(whole_step, schema)
+
+    def _measured(self, measures: tuple[Measure, ...]) -> dict[str, pa.Array]:
+        """The measures of no rows, for their types."""
+        none = self.history.sys_start
+        return local.step_measures(self.sample, none, none, 0, measures, 1)
+
+    def _finished(self, measure: Measure) -> Column:
+        """A measure from its parts, or as it was computed from rows."""
+        parts = {part.function: F.col(part.name) for part in self.parts if part.column == measure.column}
+        if measure.function == "avg":
+            value = parts["sum"] / parts["count"]
+        else:
+            value = parts[measure.function] if _has_parts(measure) else F.col(_quoted(measure.name))
+        if measure.function in ("count", "count_distinct"):
+            value = F.coalesce(value, F.lit(0))
+        return value.cast(self.kinds[measure.name]).alias(measure.name)
+
+
+def _has_parts(measure: Measure) -> bool:
+    return isinstance(measure.function, str) and measure.function in _PARTS
+
+
+def _parts(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """The parts of all measures that have parts, each once."""
+    found: dict[tuple[str, str | None], Measure] = {}
+    for measure in measures:
+        for function in _PARTS[str(measure.function)] if _has_parts(measure) else ():
+            found.setdefault((function, measure.column), Measure(f"part_{len(found)}", function, measure.column))
+    return tuple(found.values())
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _axis(request: WindowRequest) -> pa.Array:
+    return pa.array(range(request.steps + 1), pa.int64())
+
+
+def _runs(batch: pa.RecordBatch, request: WindowRequest, windows: Windows) -> tuple[pa.Table, Ticks, Ticks]:
+    """The valid rows of a batch and their runs of steps."""
+    table, _ = local.admit_history(pa.Table.from_batches([batch]), request)
+    history = read_history(table, request.sys_period, request.app_period)
+    return table, *step_runs(history, windows, MEANING_CODES[request.meaning], 1)
+
+
+def _changes(batches: Batches, request: WindowRequest, windows: Windows) -> Batches:
+    for batch in batches:
+        yield from local.changes(*_runs(batch, request, windows), request.steps).to_batches()
+
+
+def _members(batches: Batches, request: WindowRequest, windows: Windows, columns: list[str]) -> Batches:
+    for batch in batches:
+        yield from local.members(*_runs(batch, request, windows)).select([STEP, *columns]).to_batches()
+
+
+def _rejected(batches: Batches, request: WindowRequest) -> Batches:
+    for batch in batches:
+        yield from local.admit_history(pa.Table.from_batches([batch]), request)[1].to_batches()
+
+
+def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Measure, ...]) -> Batches:
+    """The parts of a whole partition: one row a step."""
+    total: dict[str, pa.Array] | None = None
+    for batch in batches:
+        table, enter, leave = _runs(batch, request, windows)
+        found = local.step_measures(table, enter, leave, request.steps, parts, 1)
+        if total is None:
+            total = found
+            continue
+        total = {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
+    if total is not None:
+        yield from pa.table({STEP: _axis(request)} | total).to_batches()
+
+
+def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> pa.Table:
+    """Measures of all rows of one step."""
+    none = np.zeros(rows.num_rows, np.int64)
+    found = local.step_measures(rows, none, none + 1, 0, measures, 1)
+    columns = {one.name: found[one.name].cast(kind) for one, kind in zip(measures, kinds, strict=True)}
+    return pa.table({STEP: rows[STEP][:1]} | columns)

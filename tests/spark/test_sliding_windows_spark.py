@@ -1,0 +1,141 @@
+"""Sliding windows on Spark return what they return on local tables, and nothing runs before it is asked for."""
+
+import random
+from datetime import date, timedelta
+
+import pyarrow as pa
+import pytest
+
+import timeloom as tl
+
+pytestmark = pytest.mark.spark
+
+WINDOWS = {"sys": tl.Slide(3, 4, 1), "app": tl.Slide(2, 3, 1), "ratio": (1, 2), "steps": 12}
+
+
+def history(rows=120, seed=5):
+    draw = random.Random(seed)
+    columns = {name: [] for name in ("sys_start", "sys_end", "app_start", "app_end", "v", "w")}
+    for _ in range(rows):
+        sys, app = draw.randrange(12), draw.randrange(12)
+        columns["sys_start"].append(sys)
+        columns["sys_end"].append(draw.choice([None, sys, sys + 1, sys + 4]))
+        columns["app_start"].append(app)
+        columns["app_end"].append(draw.choice([None, app + 1, app + 3, app + 6]))
+        columns["v"].append(draw.choice([None, 1, 2, 5, -3]))
+        columns["w"].append(draw.choice([None, 0.5, 1.25, -2.0]))
+    table = {name: pa.array(values, pa.float64() if name == "w" else pa.int64()) for name, values in columns.items()}
+    return pa.table(table | {"id": pa.array(range(rows), pa.int64())})
+
+
+def on_spark(spark, table):
+    return spark.createDataFrame(table).repartition(4)
+
+
+def spread(values):
+    return float(values.max() - values.min())
+
+
+SELECT = {
+    "n": "count",
+    "known": ("v", "count"),
+    "sum": ("v", "sum"),
+    "mean": ("v", "avg"),
+    "low": ("w", "min"),
+    "high": ("v", "max"),
+    "total": ("w", "sum"),
+    "kinds": ("v", "count_distinct"),
+    "noise": ("w", "var"),
+    "top": ("v", "top", 3),
+    "spread": ("v", spread),
+}
+
+
+def test_aggregates_equal_the_local_engine(spark):
+    table = history()
+    call = WINDOWS | {"meaning": "visible", "select": SELECT, "bounds": True}
+    found = tl.sliding_windows(on_spark(spark, table), **call)
+    expected = tl.sliding_windows(table, **call)
+    assert found.columns == expected.column_names
+    for mine, theirs in zip(found.toArrow().to_pylist(), expected.to_pylist(), strict=True):
+        assert mine == {k: pytest.approx(v) if isinstance(v, float) else v for k, v in theirs.items()}
+
+
+def test_deltas_and_rows_equal_the_local_engine(spark):
+    table = history()
+    for option in ("deltas", "rows"):
+        found = tl.sliding_windows(on_spark(spark, table), **WINDOWS, **{option: True})
+        expected = tl.sliding_windows(table, **WINDOWS, **{option: True})
+        assert found.columns == expected.column_names
+        assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
+
+
+def test_backward_windows_and_no_rows(spark):
+    empty = history().slice(0, 0)
+    call = WINDOWS | {"sys": tl.Slide(9, 4, -1), "app": tl.Slide(8, 3, -2)}
+    found = tl.sliding_windows(on_spark(spark, empty), **call).toArrow()
+    assert found.to_pylist() == [{"step": step, "n": 0} for step in range(13)]
+    table = history(seed=8)
+    for meaning in ("snapshot", "began"):
+        found = tl.sliding_windows(on_spark(spark, table), **call, meaning=meaning).toArrow()
+        assert found.to_pylist() == tl.sliding_windows(table, **call, meaning=meaning).to_pylist()
+
+
+def test_dates(spark):
+    table = history()
+    first = date(2020, 1, 1)
+
+    def dates(name):
+        days = table[name].to_pylist()
+        return pa.array([None if day is None else first + timedelta(days=day) for day in days], pa.date32())
+
+    for name in ("sys_start", "sys_end", "app_start", "app_end"):
+        table = table.set_column(table.column_names.index(name), name, dates(name))
+    call = {"sys": tl.Slide("2020-01-04", "4 days", "1 day"), "app": tl.Slide(first, "3 days", "1 day"), "steps": 6}
+    found = tl.sliding_windows(on_spark(spark, table), **call, bounds=True).toArrow()
+    assert found.to_pylist() == tl.sliding_windows(table, **call, bounds=True).to_pylist()
+
+
+def test_sql_on_spark(spark):
+    table = history()
+    query = """select app_last, count(*) as n, sum(v * 2) as double, max(w) - min(w) as width
+               from t [SYS, START 3, RANGE 4, SLIDE 1] [APP, START 2, RANGE 3, SLIDE 1] [RATIO 1:2] STEPS 12
+               where v is not null and id % 2 = 0 having count(*) > 3 order by n desc, step limit 5"""
+    found = tl.sql(query, t=on_spark(spark, table)).toArrow()
+    assert found.to_pylist() == tl.sql(query, t=table).to_pylist()
+    brackets = "[SYS, START 3, RANGE 4, SLIDE 1] [APP, START 2, RANGE 3, SLIDE 1]"
+    grouped = f"select v, count(*) as n from t {brackets} STEPS 3 group by v"
+    found = tl.sql(grouped, t=on_spark(spark, table)).toArrow().to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, tl.sql(grouped, t=table).to_pylist()))
+
+
+def test_ordinary_sql_on_spark(spark):
+    table = history()
+    query = """select distinct v, case when v > 1 then 'big' else 'small' end as size
+               from t where w > 0 order by v nulls last limit 3"""
+    assert tl.sql(query, t=on_spark(spark, table)).toArrow().to_pylist() == tl.sql(query, t=table).to_pylist()
+
+
+def test_nothing_runs_before_it_is_asked_for(spark):
+    broken = history().set_column(1, "sys_end", pa.array([-1] * 120, pa.int64()))
+    frame = tl.sliding_windows(on_spark(spark, broken), **WINDOWS)
+    with pytest.raises(Exception, match="sys_end is before sys_start"):
+        frame.collect()
+
+
+def test_invalid_rows_are_set_aside(spark):
+    table = history()
+    bad = table.slice(0, 2).set_column(1, "sys_end", pa.array([-1, -1], pa.int64()))
+    both = on_spark(spark, pa.concat_tables([table, bad]))
+    result, rejected = tl.sliding_windows(both, **WINDOWS, on_invalid="quarantine")
+    assert result.toArrow().to_pylist() == tl.sliding_windows(table, **WINDOWS).to_pylist()
+    assert [row["reason"] for row in rejected.collect()] == ["sys_end is before sys_start"] * 2
+
+
+def test_bad_calls_use_the_same_words(spark):
+    frame = on_spark(spark, history())
+    with pytest.raises(tl.InvalidInputError, match="no column 'x'"):
+        tl.sliding_windows(frame, **WINDOWS, select={"n": ("x", "sum")})
+    with pytest.raises(tl.UsageError, match="have no order"):
+        tl.sliding_windows(frame, **WINDOWS, select={"n": ("v", "first")})
+    assert tl.explain(tl.sliding_windows, frame, **WINDOWS)["steps"] == 12
