@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from timeloom.operators.join import join as join
     from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
     from timeloom.operators.stab import stab as stab
+    from timeloom.operators.stream_join import stream_join as stream_join
     from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
     from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
     from timeloom.operators.temporal_join import temporal_join as temporal_join
@@ -66,6 +67,7 @@ _HOME = {
     "relation": "model.names",
     "sql": "query.sql",
     "stab": "operators.stab",
+    "stream_join": "operators.stream_join",
     "temporal_aggregate": "operators.temporal_aggregate",
     "temporal_antijoin": "operators.temporal_antijoin",
     "temporal_join": "operators.temporal_join",
