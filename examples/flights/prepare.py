@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-PUERTO_RICO = {airport: "America/Puerto_Rico" for airport in ("BQN", "PSE", "SJU", "STT")}
+PUERTO_RICO = dict.fromkeys(("BQN", "PSE", "SJU", "STT"), "America/Puerto_Rico")
 """Destinations that the table of airports does not have; the Virgin Islands keep the same time."""
 
 GATE_TO_GATE = 30

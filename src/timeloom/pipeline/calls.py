@@ -10,6 +10,9 @@ from timeloom.pipeline.signatures import options_of
 Periods = dict[str, Period | None]
 """The period of each table, as far as it is known."""
 
+Shown = dict[str, list[Period]]
+"""The periods of each table that a picture shows; the first is the table's own."""
+
 
 def needed_steps(pipeline: Pipeline) -> list[str]:
     """The steps that sinks need, each after those it needs itself, otherwise in the order of the file."""
@@ -65,15 +68,16 @@ def call_options(verb: Verb, step: Step, periods: Periods, points: set[str]) -> 
     return options
 
 
-def result_periods(step: Step, options: dict[str, Any], periods: Periods, columns: list[str]) -> list[Period]:
+def result_periods(step: Step, options: dict[str, Any], shown: Shown, columns: list[str]) -> list[Period]:
     """The periods that a result shows: its own first, then that of the right table, if both are still there."""
+    tables = [shown.get(name, []) for name in step.needs]
     if step.verb is None:
-        candidates = [step.period] if step.period else [periods.get(name) for name in step.needs[:1]]
-        return [period for period in candidates if period and {period.start, period.end} <= set(columns)]
-    tables = step.needs
+        candidates = [step.period] if step.period else [period for periods in tables[:1] for period in periods]
+        return [period for period in candidates if {period.start, period.end} <= set(columns)]
     suffixes = options.get("suffixes", ("", "_right"))
-    first = step.period or options.get("left_period") or options.get("period") or periods.get(tables[0])
-    last = options.get("right_period") or options.get("period") or periods.get(tables[-1])
+    either = options.get("period")
+    first = step.period or options.get("left_period") or either or next(iter(tables[0]), None)
+    last = options.get("right_period") or either or next(iter(tables[-1]), None)
     found = [_renamed(first, columns, suffixes[0])]
     if "right" in step.inputs:
         found.append(_renamed(last, columns, suffixes[1]))

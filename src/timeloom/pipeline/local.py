@@ -42,10 +42,10 @@ class LocalEngine:
         table = raw
         if source.columns is not None:
             table = _typed(name, source, raw, verdict)
-        for column in source.never_null:
-            verdict.refuse(_mask(table[column].is_null()), f"{column} is null")
         if source.period is not None:
             _judge_periods(name, source, table, verdict)
+        for column in source.never_null:
+            verdict.refuse(_mask(table[column].is_null()), f"{column} is null")
         return verdict.split(table, raw)
 
     def only(self, judged: Judged, reasons: list[str]) -> pa.Table:

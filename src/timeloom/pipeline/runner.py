@@ -11,7 +11,7 @@ from timeloom.engines.admission import EMPTY, Quarantined, reason_texts
 from timeloom.errors import DroppedRowsWarning, InvalidInputError, StorageError, TimeloomError
 from timeloom.model.period import Period
 from timeloom.operators.registry import verbs
-from timeloom.pipeline.calls import Periods, call_options, needed_steps, result_periods, uses
+from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.engine import Engine, Judged
 from timeloom.pipeline.files import one_line
 from timeloom.pipeline.models import Pipeline, Sink, Source, Step
@@ -44,7 +44,7 @@ class Run:
         self.frames: dict[str, Any] = {}
         self.periods: Periods = {}
         self.points: set[str] = set()
-        self.shown: dict[str, list[Any]] = {}
+        self.shown: Shown = {}
         self.left_uses = uses(pipeline)
 
     def go(self) -> None:
@@ -106,9 +106,8 @@ class Run:
             raise StorageError(f"{name!r} has rejected rows, but the pipeline has no quarantine; give its path")
         path = f"{place.path}/{name}"
         target = self.outputs.add(self.pipeline.place(path))
-        return self.engine.write(rows, Sink(table=name, path=path, format=place.format), target.staging), str(
-            target.path
-        )
+        sink = Sink.model_validate({"from": name, "path": path, "format": place.format})
+        return self.engine.write(rows, sink, target.staging), str(target.path)
 
     def _step(self, name: str, step: Step) -> None:
         record = StepRecord(name, step.verb or "sql", step.needs, {})
@@ -128,7 +127,7 @@ class Run:
             else:
                 record.note = "computed while what follows is written"
         self.frames[name] = frame
-        self.shown[name] = result_periods(step, options, self.periods, self.engine.columns(frame))
+        self.shown[name] = result_periods(step, options, self.shown, self.engine.columns(frame))
         self.periods[name] = self.shown[name][0] if self.shown[name] else None
         if self.points.intersection(step.needs):
             self.points.add(name)

@@ -29,6 +29,9 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
     if SparkSession.getActiveSession() is not None:
         raise UsageError("there is a Spark session in this process already; pass it as spark=, it will not be changed")
     settings = dict(EVERYWHERE)
+    if (cluster.remote or cluster.master or "local").startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"timeloom {name}")
     if cluster.remote:
         builder = builder.remote(cluster.remote)
@@ -38,8 +41,6 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
         settings |= CLASSIC
         if master.startswith("local"):
             settings |= _local_settings()
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings |= {key: _setting(value) for key, value in cluster.conf.items()}
     for key, value in settings.items():
         builder = builder.config(key, value)

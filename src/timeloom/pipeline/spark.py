@@ -82,7 +82,7 @@ class SparkEngine:
         """Write a directory, and count what is in it."""
         with spark_errors(f"sink {sink.path!r} cannot be written"):
             require_columns(self.columns(frame), sink.partition_by, sink.table)
-            writer = frame.write.format(sink.format).mode("errorifexists").option("header", "true")
+            writer = frame.write.format(sink.format).mode("error").option("header", "true")
             writer.options(**sink.options).partitionBy(*sink.partition_by).save(staging.as_uri())
             if not staging.is_dir():
                 raise StorageError(

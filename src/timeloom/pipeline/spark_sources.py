@@ -11,6 +11,9 @@ from timeloom.model.policy import Policy
 from timeloom.pipeline.models import Source
 from timeloom.pipeline.parsing import TEXT_FORMATS, check_type
 
+MISFIT, GAP, JUDGEMENT = "timeloom misfit", "timeloom gap", "timeloom judgement"
+"""Columns that carry reasons: a value that does not parse, a value that is missing, and what speaks against a row."""
+
 
 def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
     """Open a source as it is; text with a declared schema stays text."""
@@ -40,28 +43,28 @@ def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tu
         typed[column], fault = _typed(name, source, column, kind, found[column])
         if fault is not None:
             reasons.append(F.when(fault, F.lit(f"{column} is no {kind}")))
-    for column in source.never_null:
-        reasons.append(F.when(typed[column].isNull(), F.lit(f"{column} is null")))
+    gaps = [F.when(typed[column].isNull(), F.lit(f"{column} is null")) for column in source.never_null]
     kept = {column: typed[column] for column in source.columns or found}
     rows = raw.select(
         *(value.alias(column) for column, value in kept.items()),
         *(quoted(column).alias(f"raw {number}") for number, column in enumerate(found)),
-        F.coalesce(*reasons, F.lit(None).cast("string")).alias("reason so far"),
+        F.coalesce(*reasons, F.lit(None).cast("string")).alias(MISFIT),
+        F.coalesce(*gaps, F.lit(None).cast("string")).alias(GAP),
     )
     reason = "reason"
     while reason in found:
         reason += "_"
     if source.period is None:
-        return _named(rows, kept, found, F.col("`reason so far`"), reason), reason
+        return _named(rows, kept, found, F.coalesce(quoted(MISFIT), quoted(GAP)), reason), reason
     policy = Policy("quarantine", "point" if source.empty == "point" else None)
     admitted = admit(rows, source.period, name, policy)
     texts = reason_texts(source.period)
     verdicts = [F.when(F.expr(f"{admitted.verdict} = {code}"), F.lit(text)) for code, text in texts.items()]
-    judged = F.coalesce(F.col(admitted.names["reason so far"]), *verdicts)
+    judged = F.coalesce(F.col(admitted.names[MISFIT]), *verdicts, F.col(admitted.names[GAP]))
     renamed = admitted.all_rows.select(
-        *(F.col(inner).alias(outer) for outer, inner in admitted.names.items()), judged.alias("judgement")
+        *(F.col(inner).alias(outer) for outer, inner in admitted.names.items()), judged.alias(JUDGEMENT)
     )
-    return _named(renamed, kept, found, F.col("judgement"), reason), reason
+    return _named(renamed, kept, found, quoted(JUDGEMENT), reason), reason
 
 
 def _named(rows: DataFrame, kept: dict[str, Column], found: dict[str, str], judged: Column, reason: str) -> DataFrame:
