@@ -14,7 +14,8 @@ from timeloom.engines.grouped import Grouped
 from timeloom.engines.spark.admission import admit
 from timeloom.engines.spark.seams import SLICE, Found, SeamTask, SliceTask, joined
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer, written_ticks
+from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import Ticks
 from timeloom.kernels import coalesce as kernel
@@ -31,7 +32,7 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     schema = T.StructType([admitted.schema[name] for name in names if name in (*by, *period)])
     rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, slices))
     keys = tuple(map(admitted.column, by))
-    writer = Writer(schema, written_ticks(admitted), admitted.names)
+    writer = Writer(schema, period_writer(admitted), admitted.names)
     task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)
     return answer(joined(rows.sent(), task, seams, schema), [admitted], request.policy)
 

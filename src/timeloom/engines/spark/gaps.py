@@ -14,7 +14,8 @@ from timeloom.engines.sequenced import subtract
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.seams import SLICE, Found, SeamTask, SliceTask, joined
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_rows import NO_TIME, GroupedRows, Received, Writer, written_ticks
+from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_rows import NO_TIME, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import Ticks
 from timeloom.kernels.sequenced import cover
@@ -40,7 +41,7 @@ def uncovered(
     schema = T.StructType([admitted.schema[name] for name in (*by, admitted.period.start, admitted.period.end)])
     rows = GroupedRows(verb, admitted, by, by, slicing, within, all_groups=True)
     keys = tuple(map(admitted.column, by))
-    writer = Writer(schema, written_ticks(admitted), admitted.names)
+    writer = Writer(schema, period_writer(admitted), admitted.names)
     task = SliceTask(rows.delivery, InnerGaps(keys, windowed=rows.window is not None))
     return joined(rows.sent(), task, SeamTask(OuterGaps(keys, rows.window), writer), schema)
 

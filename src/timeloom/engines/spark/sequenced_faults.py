@@ -1,17 +1,20 @@
-"""Invalid rows on Spark: told to the task that must refuse them, or handed out beside the result."""
+"""Invalid rows on Spark: told to the task that must refuse or drop them, or handed out beside the result."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from timeloom.engines.admission import VALID, Quarantined, reason_texts
-from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.admission import EMPTY, VALID, Quarantined, reason_texts
+from timeloom.engines.spark.admission import Admitted, merge_rejected
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+
+_LOG = logging.getLogger("timeloom")
 
 
 def fault(admitted: Admitted) -> str:
@@ -24,21 +27,34 @@ def fault(admitted: Admitted) -> str:
     return f"CASE WHEN {admitted.verdict} <> {VALID} THEN {text} END"
 
 
-def refuse(faults: pa.ChunkedArray, period: Period, side: str, verb: str) -> None:
-    """Raise one error for all invalid rows of a task, if there are any."""
+def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Policy, verb: str) -> pa.Table:
+    """Refuse invalid rows with one error for all of a task, or leave them out and report it in the task's log."""
+    faults = rows[column]
+    rest = rows.drop_columns(column)
+    if faults.null_count == len(faults):
+        return rest
     found = faults.drop_null().to_pylist()
-    if not found:
-        return
+    silent = [text for text in found if policy.empty == "drop" and text[0] == str(EMPTY)]
+    if policy.on_invalid == "error" and len(silent) < len(found):
+        refused = [text for text in found if text not in silent]
+        raise InvalidInputError(
+            f"in one task of {verb}, {len(refused)} rows of the {side} table have no usable period: "
+            f"{_summary(refused, period)}. Mend them, or pass on_invalid='quarantine' to get them beside the result or "
+            "on_invalid='drop' to leave them out; empty='point' keeps empty periods as single instants"
+        )
+    _LOG.warning(
+        "in one task of %s, dropped %d rows of the %s table: %s", verb, len(found), side, _summary(found, period)
+    )
+    return rest.filter(pc.is_null(faults))
+
+
+def _summary(faults: Sequence[str], period: Period) -> str:
     parts = []
     for code, reason in reason_texts(period).items():
-        shown = sorted(text[1:] for text in found if text[0] == str(code))
+        shown = sorted(text[1:] for text in faults if text[0] == str(code))
         if shown:
             parts.append(f"{len(shown)} where {reason} ({', '.join(shown[:3])}{', …' if len(shown) > 3 else ''})")
-    raise InvalidInputError(
-        f"in one task of {verb}, {len(found)} rows of the {side} table have no usable period: {'; '.join(parts)}. "
-        "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them "
-        "out; empty='point' keeps empty periods as single instants"
-    )
+    return "; ".join(parts)
 
 
 def answer(result: DataFrame, inputs: Sequence[Admitted], policy: Policy) -> Any:
@@ -46,27 +62,7 @@ def answer(result: DataFrame, inputs: Sequence[Admitted], policy: Policy) -> Any
     if policy.on_invalid != "quarantine":
         return result
     if len(inputs) == 1:
-        return Quarantined(result, rejected(inputs[0]))
-    return Quarantined(result, merged_rejected(inputs[0], inputs[1]))
-
-
-def rejected(admitted: Admitted) -> DataFrame:
-    """The invalid rows under their own names, with a reason."""
-    texts = reason_texts(admitted.period)
-    name = "reason"
-    while name in admitted.schema.names:
-        name += "_"
-    refused = admitted.all_rows.where(f"{admitted.verdict} <> {VALID}")
-    cases = F.create_map(*(F.lit(part) for item in texts.items() for part in item))
-    return refused.select("*", cases[F.expr(admitted.verdict)].alias(name)).toDF(*admitted.schema.names, name)
-
-
-def merged_rejected(left: Admitted, right: Admitted) -> DataFrame:
-    """The invalid rows of both inputs, told apart by a first column ``side``."""
-    first, second = rejected(left), rejected(right)
-    kinds = {field.name: field.dataType for field in left.schema}
-    for field in right.schema:
-        if field.name in kinds and kinds[field.name] != field.dataType:
-            second = second.withColumnRenamed(field.name, f"{field.name}_right")
-    parts = [rows.select(F.lit(side).alias("side"), "*") for side, rows in (("left", first), ("right", second))]
-    return parts[0].unionByName(parts[1], allowMissingColumns=True)
+        names = inputs[0].rejected.columns
+        unnamed = inputs[0].rejected.toDF("the side", *names[1:])
+        return Quarantined(result, unnamed.drop("the side"))
+    return Quarantined(result, merge_rejected(inputs[0], inputs[1]))

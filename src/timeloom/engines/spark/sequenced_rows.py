@@ -1,7 +1,7 @@
 """Rows of one table sent to tasks by group and time slice, each copy cut to its slice."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,13 @@ from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.distribution import SLICES
-from timeloom.engines.spark.sequenced_faults import fault, refuse
+from timeloom.engines.spark.sequenced_faults import fault, judged
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.model.period import Period
+from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 NO_TIME = (FOREVER, MIN_TICK)
@@ -60,7 +61,7 @@ class GroupedRows:
         """How tasks read these rows."""
         names = self.admitted.names
         order = None if self.order_by is None else tuple(names[name] for name in self.order_by)
-        return Delivery(self.verb, self.admitted.period, self.slicing.partitions, order)
+        return Delivery(self.verb, self.admitted.period, self.admitted.policy, self.slicing.partitions, order)
 
     def sent(self) -> DataFrame:
         """The rows, shuffled: a tag, ticks, and the columns under the names that the admission gave them."""
@@ -88,7 +89,7 @@ class GroupedRows:
     def _extra(self) -> dict[str, str]:
         """What tasks need besides: the faults of rows that they must refuse, the whole period for its order."""
         columns = self.admitted.columns
-        found = {FAULT: fault(self.admitted)} if self.admitted.policy.on_invalid == "error" else {}
+        found = {FAULT: fault(self.admitted)} if self.admitted.policy.on_invalid != "quarantine" else {}
         if self.order_by is not None:
             found |= {TRUE_START: columns.start, TRUE_END: columns.end}
         return found
@@ -139,6 +140,7 @@ class Delivery:
 
     verb: str
     period: Period
+    policy: Policy
     partitions: int
     order_by: tuple[str, ...] | None = None
 
@@ -149,11 +151,13 @@ class Delivery:
             return None
         table = pa.Table.from_batches(received)
         if FAULT in table.column_names:
-            refuse(table[FAULT], self.period, "input", self.verb)
+            table = judged(table, FAULT, self.period, "input", self.policy, self.verb)
+        if not table.num_rows:
+            return None
         if self.order_by is not None:
             table = _ordered(table, self.order_by)
         starts, ends, tags = (np.asarray(table[name].combine_chunks()) for name in (START, END, TAG))
-        kept = [name for name in table.column_names if name not in (START, END, TAG, FAULT, TRUE_START, TRUE_END)]
+        kept = [name for name in table.column_names if name not in (START, END, TAG, TRUE_START, TRUE_END)]
         slices, places = np.divmod(tags, self.partitions)
         return Received(table.select(kept), starts, ends, slices, int(places[0]))
 
@@ -167,7 +171,7 @@ def _ordered(table: pa.Table, order_by: Sequence[str]) -> pa.Table:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes result rows: the grouping columns under the user's names, periods in the user's form."""
+    """Writes result rows in the types of the schema; ``names`` are those that the admission gave the user's columns."""
 
     schema: T.StructType
     ticks: PeriodTicks
@@ -176,17 +180,15 @@ class Writer:
 
     def write(self, table: pa.Table, starts: Ticks, ends: Ticks) -> Iterator[pa.RecordBatch]:
         """Columns by the names that the admission gave them, and ticks, as result rows."""
-        made: dict[str, pa.Array | pa.ChunkedArray] = {
+        made = {
             self.ticks.period.start: self.ticks.write_starts(starts),
             self.ticks.period.end: self.ticks.write_ends(ends),
         }
+        others = [name for name in self.schema.names if name not in made]
+        yield from self.batches(made | {name: table[self.names[name]] for name in others})
+
+    def batches(self, columns: "dict[str, pa.Array | pa.ChunkedArray]") -> Iterator[pa.RecordBatch]:
+        """Columns by their own names as result rows."""
         target = to_arrow_schema(self.schema, timezone="UTC")
-        columns = [made[name] if name in made else table[self.names[name]] for name in target.names]
-        arrays = [column.cast(kind) for column, kind in zip(columns, target.types, strict=True)]
+        arrays = [columns[name].cast(kind) for name, kind in zip(target.names, target.types, strict=True)]
         yield from pa.Table.from_arrays(arrays, schema=target).to_batches(max_chunksize=self.batch_rows)
-
-
-def written_ticks(admitted: Admitted) -> PeriodTicks:
-    """How to write periods: open ends as the first sentinel, if there is one, else as null."""
-    sentinels = admitted.period.sentinels
-    return replace(admitted.columns.kind, open_form=sentinels[0] if sentinels else None)

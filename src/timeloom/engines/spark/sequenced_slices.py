@@ -46,6 +46,19 @@ class GroupSlicing:
             return cls(slices, slices, partitions, forced=True)
         return cls(partitions, min(partitions, at_once), partitions)
 
+    @property
+    def facts(self) -> dict[str, int | float]:
+        """What is known before anything runs: how many slices a group has at most, how often rows are copied."""
+        return {"slices": self.slices, "replication bound": COPIES}
+
+    def reasons(self, *, grouped: bool) -> tuple[str, ...]:
+        """Why it is sliced like this."""
+        which = "groups with the rows of two tasks or more are" if grouped else "there are no groups, so all rows are"
+        return (
+            f"{which} cut by time, at quantiles of a sample taken inside the plan",
+            f"fewer slices are made where rows would be copied more than {COPIES:g} times on average",
+        )
+
     def placed(self, rows: DataFrame, ranked: DataFrame) -> DataFrame:
         """Give each row its group's boundaries as ``bounds`` and the ``first`` and ``last`` slice it goes to.
 

@@ -1,0 +1,91 @@
+"""Temporal aggregation on Spark."""
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.frames import require_columns
+from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.gaps import uncovered
+from timeloom.engines.spark.sequenced_faults import answer
+from timeloom.engines.spark.sequenced_measures import AggregateTask, measure_fields
+from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_rows import GroupedRows, Writer
+from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.model.explanation import Explanation
+from timeloom.model.sequenced import AggregateRequest
+
+IN_ORDER = ("first", "last", "collect")
+"""The functions to which the order of rows matters; to a callable it may."""
+
+COUNTS = ("count", "count_distinct")
+"""The functions that are zero, not null, where no row is active."""
+
+
+def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | None = None) -> Any:
+    """Aggregate the active rows of every period of constant lineage. Nothing runs before an action."""
+    admitted = _admitted(df, request)
+    slicing = GroupSlicing.of(df.sparkSession, slices)
+    schema = _schema(admitted, request)
+    rows = _rows(admitted, request, slicing)
+    writer = Writer(schema, period_writer(admitted), admitted.names)
+    task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
+    result = rows.sent().mapInArrow(task, schema)
+    if request.fill:
+        result = result.unionAll(_empty_time(admitted, request, slicing, schema))
+    return answer(result, [admitted], request.policy)
+
+
+def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Explanation:
+    """Say how an aggregation would run."""
+    _schema(_admitted(df, request), request)
+    slicing = GroupSlicing.of(df.sparkSession)
+    facts = {
+        "algorithm": "dip" if request.algorithm == "dip" else "sweep",
+        "strategy": "keys" if request.by else "slices",
+        "groups by": list(request.by),
+        "partitions": slicing.partitions,
+        **slicing.facts,
+    }
+    return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)))
+
+
+def _admitted(df: DataFrame, request: AggregateRequest) -> Admitted:
+    admitted = admit(df, request.period, "input", request.policy)
+    measured = [measure.column for measure in request.measures if measure.column]
+    require_columns(admitted.schema.names, [*request.by, *measured], "input")
+    return admitted
+
+
+def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) -> GroupedRows:
+    needed = [measure.column for measure in request.measures if measure.column]
+    in_order = [m.column for m in request.measures if m.column and (callable(m.function) or m.function in IN_ORDER)]
+    return GroupedRows(
+        "temporal_aggregate",
+        admitted,
+        request.by,
+        tuple(dict.fromkeys([*request.by, *needed])),
+        slicing,
+        request.within,
+        order_by=tuple(in_order) if in_order else None,
+    )
+
+
+def _schema(admitted: Admitted, request: AggregateRequest) -> T.StructType:
+    given = [admitted.schema[name] for name in (*request.by, request.period.start, request.period.end)]
+    return T.StructType([*given, *measure_fields(admitted.schema, request)])
+
+
+def _empty_time(
+    admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing, schema: T.StructType
+) -> DataFrame:
+    """The periods without active rows."""
+    found = uncovered(admitted, request.by, request.within, slicing, "temporal_aggregate")
+    values = [
+        F.lit(0 if measure.function in COUNTS else None).cast(schema[measure.name].dataType).alias(measure.name)
+        for measure in request.measures
+    ]
+    return found.select("*", *values)
