@@ -76,6 +76,8 @@ def test_a_sound_file(tmp_path):
         ("    join:", "    jion:", "p.yml:7:5: steps.pairs.jion: unknown verb. Did you mean 'join'"),
         ("from pairs", "from pears", "the query reads 'pears', which is no source and no step. Did you mean 'pairs'?"),
         ("select key", "selct key", "p.yml:8:18: steps.counted.sql: no valid SQL"),
+        ("from pairs", "from pears temporal join pairs using (key)", "the query reads 'pears'"),
+        ("from pairs", "from pairs [SYS, START 1, RANGE two]", "found 'two', expected a span"),
         ("  pairs: {path", "  paris: {path", "there is no table 'paris'. Did you mean 'pairs'?"),
         ("out/pairs.parquet", "a.csv", "sinks.pairs.path: this path and that of source a overlap"),
         ("out/pairs.parquet", "out/counted/x.csv", "this path and that of sink pairs overlap"),

@@ -211,6 +211,23 @@ def test_a_declared_schema_that_no_longer_holds(here):
         run_file("p.yml")
 
 
+def test_temporal_queries(here):
+    (here / "plans.csv").write_text(
+        "plan,fee,sys_start,sys_end,app_start,app_end\na,5,1,4,10,20\nb,7,2,,12,14\nc,9,4,,11,13\n"
+    )
+    (here / "q.yml").write_text(
+        "engine: local\nsources: {plans: {path: plans.csv}}\nsinks: {fees: {path: fees.csv}}\nreport: r\n"
+        "steps:\n  fees:\n    sql: >-\n      select count(*) as n, sum(fee) as fees from plans\n"
+        "      [SYS, START 1, RANGE 2, SLIDE 1] [APP, START 10, RANGE 2, SLIDE 1] STEPS 2 where fee > 5\n"
+    )
+    run_file("q.yml")
+    assert csv.read_csv("fees.csv").to_pylist() == [
+        {"step": 0, "n": 1, "fees": 7},
+        {"step": 1, "n": 2, "fees": 16},
+        {"step": 2, "n": 1, "fees": 7},
+    ]
+
+
 def test_a_failing_query_is_told(here):
     (here / "p.yml").write_text(PIPELINE.replace("select who", "select whom"))
     with pytest.raises(UsageError, match="the query failed: .*whom"):

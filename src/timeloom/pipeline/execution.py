@@ -8,7 +8,7 @@ from typing import Any
 
 from timeloom.pipeline.check import load
 from timeloom.pipeline.engine import Engine
-from timeloom.pipeline.files import one_line
+from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster, Pipeline
 from timeloom.pipeline.runner import Run, Watcher
 from timeloom.pipeline.secrets import Secrets

@@ -31,3 +31,8 @@ class PipelineError(TimeloomError, ValueError):
         shown = "; ".join(fault.shown(file) for fault in self.faults[:3])
         more = f"; and {count - 3} more (timeloom validate lists them)" if count > 3 else ""
         super().__init__(f"{count} fault{'s' if count > 1 else ''}: {shown}{more}")
+
+
+def one_line(error: BaseException | str) -> str:
+    """The message of an error, without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -15,6 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from timeloom.errors import StorageError, UsageError, did_you_mean
+from timeloom.pipeline.faults import one_line
 
 SUFFIXES = {
     ".csv": "csv",
@@ -246,8 +247,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return str(value)
-
-
-def one_line(error: BaseException | str) -> str:
-    """The message of an error, without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__

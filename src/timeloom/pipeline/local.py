@@ -16,10 +16,11 @@ from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import read_period
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.pipeline.engine import Judged
-from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, one_line, read_table, write_table
+from timeloom.pipeline.faults import one_line
+from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, read_table, write_table
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.parsing import csv_texts, typed_column
-from timeloom.pipeline.queries import has_windows
+from timeloom.pipeline.queries import is_temporal
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -53,8 +54,8 @@ class LocalEngine:
         return judged.unfit.filter(pc.is_in(judged.unfit[judged.reason], pa.array(reasons, pa.string())))
 
     def query(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Run a query in the Spark dialect in DuckDB, or a window query in Timeloom."""
-        if has_windows(text):
+        """Run a query in the Spark dialect in DuckDB, or a temporal query in Timeloom."""
+        if is_temporal(text):
             result, _ = to_arrow(timeloom.sql(text, **tables), "result")
             return result
         import duckdb

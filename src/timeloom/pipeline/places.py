@@ -5,7 +5,7 @@ from pathlib import Path
 
 from timeloom.pipeline.document import Document
 from timeloom.pipeline.models import Sink, Source, Step
-from timeloom.pipeline.queries import has_windows
+from timeloom.pipeline.queries import is_temporal
 from timeloom.pipeline.types import is_nested
 
 _LOCAL_CSV = ("delimiter", "nullValue")
@@ -29,7 +29,7 @@ def check_places(
         if sink is not None and engine == "local" and sink.options:
             document.blame(("sinks", name, "options"), "sinks take options on Spark only", key=True)
     for name, step in steps.items():
-        if step and step.sql and engine == "local" and not has_windows(step.sql) and find_spec("duckdb") is None:
+        if step and step.sql and engine == "local" and not is_temporal(step.sql) and find_spec("duckdb") is None:
             document.blame(
                 ("steps", name, "sql"), "sql with engine: local runs in DuckDB; pip install duckdb", key=True
             )

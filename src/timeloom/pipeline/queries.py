@@ -4,17 +4,23 @@ import re
 
 from timeloom.errors import UsageError
 
-_WINDOW = re.compile(r"\[\s*(SYS|APP|RATIO)\b", re.I)
-_FROM = re.compile(r"\b(?:from|join)\s+([A-Za-z_][A-Za-z0-9_.]*)", re.I)
+_TEMPORAL = re.compile(
+    r"\[\s*(?:SYS|APP|RATIO)\b"  # windows
+    r"|\bTEMPORAL\s+(?:\w+\s+){0,2}JOIN\b"  # sequenced joins
+    r"|\.period\s+[\w.~]+\s+\w+\.period\b",  # relations between periods
+    re.I,
+)
 
 
-def has_windows(text: str) -> bool:
-    """Tell a query in the window syntax from plain SQL.
+def is_temporal(text: str) -> bool:
+    """Tell a query in Timeloom's own syntax from plain SQL.
 
-    >>> has_windows("select count(*) from t [SYS, START 1, RANGE 4, SLIDE 1]"), has_windows("select a[0] from t")
+    >>> is_temporal("select count(*) from t [SYS, START 1, RANGE 4, SLIDE 1]"), is_temporal("select a[0] from t")
     (True, False)
+    >>> is_temporal("select * from a temporal left join b using (k)")
+    True
     """
-    return _WINDOW.search(text) is not None
+    return _TEMPORAL.search(text) is not None
 
 
 def tables_of(text: str) -> list[str]:
@@ -22,9 +28,13 @@ def tables_of(text: str) -> list[str]:
 
     >>> tables_of("with a as (select * from b) select * from a join c.d using (k)")
     ['b', 'c.d']
+    >>> tables_of("select * from a temporal left join b using (k)")
+    ['a', 'b']
     """
-    if has_windows(text):
-        return list(dict.fromkeys(_FROM.findall(text)))
+    return _temporal_tables(text) if is_temporal(text) else _plain_tables(text)
+
+
+def _plain_tables(text: str) -> list[str]:
     import sqlglot
     from sqlglot import exp
 
@@ -35,3 +45,13 @@ def tables_of(text: str) -> list[str]:
     defined = {table.alias_or_name for table in parsed.find_all(exp.CTE)}
     found = [".".join(part.name for part in table.parts) for table in parsed.find_all(exp.Table)]
     return sorted({name for name in found if name not in defined})
+
+
+def _temporal_tables(text: str) -> list[str]:
+    from timeloom.query.parse import parse
+    from timeloom.query.statement import JoinSource, WindowSource
+
+    source = parse(text).source
+    if isinstance(source, JoinSource):
+        return list(dict.fromkeys((source.left.name, source.right.name)))
+    return [source.table.name if isinstance(source, WindowSource) else source.name]

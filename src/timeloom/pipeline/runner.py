@@ -13,7 +13,7 @@ from timeloom.model.period import Period
 from timeloom.operators.registry import verbs
 from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.engine import Engine, Judged
-from timeloom.pipeline.files import one_line
+from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Pipeline, Sink, Source, Step
 from timeloom.pipeline.samples import show_sample
 from timeloom.pipeline.staging import Outputs, Target, link_tree

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from timeloom.engines.threads import cores
 from timeloom.errors import InvalidInputError, StorageError, TimeloomError, UsageError
-from timeloom.pipeline.files import one_line
+from timeloom.operators.install import install
+from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster
 
 EVERYWHERE = {"spark.sql.session.timeZone": "UTC"}
@@ -29,7 +30,8 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
     if SparkSession.getActiveSession() is not None:
         raise UsageError("there is a Spark session in this process already; pass it as spark=, it will not be changed")
     settings = dict(EVERYWHERE)
-    if (cluster.remote or cluster.master or "local").startswith("local"):
+    on_this_machine = (cluster.remote or cluster.master or "local").startswith("local")
+    if on_this_machine:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"timeloom {name}")
@@ -45,7 +47,11 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     with spark_errors("Spark cannot start"), hushed():
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
+    if not on_this_machine:
+        with spark_errors("Timeloom cannot be sent to Spark's workers"):
+            install(spark)
+    return spark
 
 
 def _local_settings() -> dict[str, str]:

@@ -12,7 +12,7 @@ from timeloom.engines.frames import require_columns
 from timeloom.errors import StorageError
 from timeloom.pipeline.engine import Judged
 from timeloom.pipeline.models import Cluster, Sink, Source
-from timeloom.pipeline.queries import has_windows
+from timeloom.pipeline.queries import is_temporal
 from timeloom.pipeline.session import spark_errors, start_session
 from timeloom.pipeline.spark_sources import flag, quoted, read_source
 
@@ -57,8 +57,8 @@ class SparkEngine:
         return rows.where(F.col(judged.reason).isin(reasons) if reasons else F.lit(False))
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """Run Spark SQL, or a window query in Timeloom. Views last as long as the run: Connect looks them up late."""
-        if has_windows(text):
+        """Run Spark SQL, or a temporal query in Timeloom. Views last as long as the run: Connect looks them up late."""
+        if is_temporal(text):
             answer: DataFrame = timeloom.sql(text, **tables)
             return answer
         with spark_errors("the query failed"):

@@ -7,8 +7,9 @@ from timeloom.model.names import relation
 from timeloom.operators.registry import Verb, verbs
 from timeloom.pipeline.document import Document
 from timeloom.pipeline.document import Path as At
+from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Step, read_period
-from timeloom.pipeline.queries import has_windows, tables_of
+from timeloom.pipeline.queries import tables_of
 from timeloom.pipeline.signatures import options_of
 from timeloom.pipeline.values import read_value
 
@@ -53,22 +54,14 @@ def _check_query(document: Document, at: At, text: Any, tables: list[str]) -> St
     try:
         needs = tables_of(text)
     except UsageError as error:
-        document.blame(at, str(error))
+        document.blame(at, one_line(error))
         return Step()
     for table in needs:
         if table not in tables and "." not in table:
             document.blame(
                 at, f"the query reads {table!r}, which is no source and no step. {did_you_mean(table, tables)}"
             )
-    if has_windows(text) and not _window_queries():
-        document.blame(at, "queries with windows need tl.sql, which this version does not have")
     return Step(sql=text, inputs={table: table for table in needs if table in tables})
-
-
-def _window_queries() -> bool:
-    import timeloom
-
-    return hasattr(timeloom, "sql")
 
 
 def _check_call(document: Document, at: At, verb: Verb, given: Any, tables: list[str]) -> Step:
