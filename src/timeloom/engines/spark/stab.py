@@ -1,0 +1,90 @@
+"""Stabs of DataFrames."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from timeloom.engines.admission import VALID
+from timeloom.engines.admission import admit as admit_locally
+from timeloom.engines.instants import instant_ticks, stabbed
+from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.sequenced_faults import answer
+from timeloom.engines.spark.ticks import PeriodColumns, literal
+from timeloom.engines.ticks import Ticks
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.stab import StabRequest
+
+FEW = 16
+"""Up to so many instants, Spark itself tests each of them; more are looked up by tasks."""
+
+_LOG = logging.getLogger(__name__)
+
+
+def stab(df: DataFrame, request: StabRequest) -> Any:
+    """Keep the rows that are active at any of the instants. Nothing runs before an action.
+
+    Spark drops what cannot be active; tasks see the rest, and the invalid rows, which they must refuse or report.
+    """
+    admitted = admit(df, request.period, "input", request.policy)
+    instants = instant_ticks(request.at, admitted.columns.kind.type)
+    quarantined = request.policy.on_invalid == "quarantine"
+    active = _may_be_active(admitted.columns, instants)
+    found = admitted.rows.where(active if quarantined else f"{admitted.verdict} <> {VALID} OR {active}")
+    names = tuple(admitted.schema.names)
+    if not quarantined or instants.size > FEW:
+        task = StabTask(request.period, request.policy, instants, names)
+        found = found.mapInArrow(task, _renamed(admitted))
+    return answer(found.toDF(*names), [admitted], request.policy)
+
+
+def _renamed(admitted: Admitted) -> T.StructType:
+    """The schema under the names that columns have among tasks."""
+    fields = [
+        T.StructField(admitted.column(field.name), field.dataType, field.nullable, field.metadata)
+        for field in admitted.schema
+    ]
+    return T.StructType(fields)
+
+
+def _may_be_active(columns: PeriodColumns, instants: Ticks) -> str:
+    """A test in SQL: exact for few instants; for many, whether a row reaches into the time from first to last."""
+    if not instants.size:
+        return "false"
+    spans = [(t, t) for t in instants.tolist()]
+    if len(spans) > FEW:
+        spans = [(spans[0][0], spans[-1][0])]
+    tests = (f"({columns.start} <= {literal(last)} AND {columns.end} > {literal(first)})" for first, last in spans)
+    return f"({' OR '.join(tests)})"
+
+
+@dataclass(frozen=True)
+class StabTask:
+    """Keeps the active rows of each batch; invalid rows are refused, or dropped and reported in the task's log."""
+
+    period: Period
+    policy: Policy
+    instants: Ticks
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Filter batches."""
+        for batch in batches:
+            table = pa.Table.from_batches([batch]).rename_columns(self.names)
+            try:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", DroppedRowsWarning)
+                    rows = admit_locally(table, self.period, "input", self.policy)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"in one task of stab, {error}") from None
+            for warning in caught:
+                _LOG.warning("in one task of stab, %s", warning.message)
+            active = stabbed(rows.starts, rows.ends, self.instants, threads=1)
+            yield from rows.table.filter(pa.array(active)).rename_columns(batch.schema.names).to_batches()
