@@ -1,6 +1,9 @@
 """Bitemporal sliding windows: the index against the thesis's peers (its chapter 5), on a history of orders."""
 
 import argparse
+import os
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -8,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import timeloom as tl
 from benchmarks.bitemporal_orders import Orders, orders
@@ -192,10 +196,44 @@ def whole_query(data: Orders) -> None:
     print(f"1,000 steps of a count: one pass {timed(in_one_pass):.3f} s, by the index {timed(by_index):.3f} s")
 
 
+def on_spark(versions: int, steps: int = 1000) -> list[Line]:
+    """All steps of a query in one plan, against ten snapshots that are queries of their own."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    data = orders(versions)
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    with tempfile.TemporaryDirectory() as scratch:
+        pq.write_table(data.table(), f"{scratch}/orders.parquet", row_group_size=1_000_000)
+        frame = spark.read.parquet(f"{scratch}/orders.parquet")
+        middle, app = data.latest // 2, data.instants // 2
+        call = {"sys": tl.Slide(middle - 1, 1, 1), "app": tl.Slide(app - 1, 1, 1), "steps": steps}
+
+        def whole() -> list[int]:
+            return [row["n"] for row in tl.sliding_windows(frame, **call).collect()]
+
+        def snapshot(step: int) -> int:
+            s, a = middle + (step + 1) // 2, app + step // 2
+            inside = f"sys_start <= {s} and {s} < coalesce(sys_end, {FOREVER})"
+            return frame.filter(f"{inside} and app_start <= {a} and {a} < coalesce(app_end, {FOREVER})").count()
+
+        def ten() -> list[int]:
+            return [snapshot(step) for step in range(0, steps, steps // 10)]
+
+        assert whole()[: steps : steps // 10] == ten()
+        line = Line(f"{steps:,} steps, {len(data):,} versions", timed(whole, 2), "ten snapshots", timed(ten, 2), "1 x")
+    spark.stop()
+    return [line]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=["small", "full"], default="full")
+    parser.add_argument("--spark", action="store_true", help="the case on Spark, and nothing else")
     options = parser.parse_args()
+    if options.spark:
+        show("Spark", on_spark(10_000_000 if options.scale == "full" else 200_000))
+        return
     data = orders(2_000_000 if options.scale == "full" else 100_000)
     timeline = loaded_timeline(data)
     peers = {"timeline index": timeline, "search trees": Trees(data), "R-tree": RTree(data), "table scan": Scan(data)}

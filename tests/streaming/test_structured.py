@@ -107,8 +107,10 @@ def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):
     left, right = tmp_path / "left", tmp_path / "right"
     write(left, 0, [("a", 1, 0, "start"), ("a", 2, 1, "start"), ("a", 2, 10, "end")])
     write(right, 0, [("a", 7, 10, "start")])
-    write(left, 1, [("a", 3, 5, "start"), ("a", 1, 20, "end"), ("a", None, 21, "end"), ("a", 99, END, "start")])
-    write(right, 1, [("a", 7, 25, "end"), ("a", 99, END, "start")])
+    write(left, 1, [("a", 1, 20, "end"), ("a", None, 21, "end")])
+    write(right, 1, [("a", 7, 25, "end")])
+    write(left, 2, [("a", 3, 5, "start"), ("a", 99, END, "start")])
+    write(right, 2, [("a", 99, END, "start")])
     frame = stream_join(stream(session, left), stream(session, right), "iseql.start_preceding", how="left")
     assert frame.columns == ["left_id", "right_id", "at", "reason"]
     run(frame, tmp_path / "out", tmp_path / "checkpoint")

@@ -1,0 +1,147 @@
+"""The streaming join: throughput against the batch sweep, and how early answers leave.
+
+Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data.
+Latency: the mean delay between the instant at which a pair is certain and the instant at which it leaves, in mean
+durations, for endpoint events and for whole tuples that arrive in the order of their starts, each when it and all
+before it have ended (as the sweep of Leung and Muntz needs them). Answers are compared before times are reported.
+"""
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+from timeloom.kernels.sweep_join import PeriodTable, sweep_join
+from timeloom.model.names import relation
+from timeloom.streaming.deciding import decisions
+from timeloom.streaming.intake import Events
+from timeloom.streaming.operator import EndpointJoin
+
+SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
+DOMAIN = 10**6
+RELATIONS = (
+    "intersects",
+    "overlaps",
+    "during",
+    "contains",
+    "starts",
+    "equals",
+    "meets",
+    "iseql.start_preceding",
+    "iseql.end_following",
+    "iseql.left_overlap",
+)
+
+
+def periods(rows: int, active: float, seed: int, domain: int = DOMAIN) -> PeriodTable:
+    """Rows of which this many are active at any time, on average."""
+    random = np.random.default_rng(seed)
+    starts = random.integers(1, domain + 1, rows)
+    lengths = np.maximum(1, np.ceil(random.exponential(active * domain / rows, rows))).astype(np.int64)
+    return PeriodTable(starts, starts + lengths)
+
+
+def events_of(table: PeriodTable) -> Events:
+    rows = table.starts.size
+    times = np.concatenate([table.starts, table.ends])
+    order = np.argsort(times, kind="stable")
+    ids = np.concatenate([np.arange(rows)] * 2)[order]
+    return Events.endpoints(ids, times[order], (np.arange(2 * rows) < rows)[order])
+
+
+def streamed(name: str, left: Events, right: Events, batch: int) -> tuple[int, Any, float, int]:
+    """Pairs and their instants, the time taken, and the largest state."""
+    join, parts, largest = EndpointJoin(relation(name)), [], 0
+    cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
+    places = [np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right") for side in (left, right)]
+    begin = time.perf_counter()
+    for number, cut in enumerate([*cuts, None]):
+        slices = [
+            side.pick(slice(0 if number == 0 else place[number - 1], place[number]))  # type: ignore[arg-type]
+            for side, place in zip((left, right), places, strict=True)
+        ]
+        parts.append(join.push(*slices, until=cut))
+        largest = max(largest, join.state_size)
+    parts.append(join.close())
+    took = time.perf_counter() - begin
+    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
+    return columns[0].size, columns, took, largest
+
+
+def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, float]:
+    begin, pairs = time.perf_counter(), 0
+    for box in relation(name).boxes():
+        fresh = PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends)
+        pairs += sweep_join(*fresh, box)[0].size
+    return pairs, time.perf_counter() - begin
+
+
+def throughput(rows: int, runs: int) -> None:
+    print(f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of batch':>10}{'state':>8}")
+    for active in (10, 1000):
+        some = rows if active == 10 else max(10_000, rows // 5)
+        left, right = periods(some, active, 1), periods(some, active, 2)
+        events = events_of(left), events_of(right)
+        for name in ("intersects", "overlaps", "contains", "iseql.start_preceding"):
+            whole = [batch_sweep(name, left, right) for _ in range(runs + 1)][1:]
+            live = [streamed(name, *events, 20_000) for _ in range(runs + 1)][1:]
+            if {pairs for pairs, _ in whole} != {pairs for pairs, *_ in live}:
+                raise SystemExit(f"{name}: the stream and the batch differ")
+            best, took = min(seconds for _, seconds in whole), min(run[2] for run in live)
+            print(
+                f"{active:>7} {name:<24}{live[0][0]:>12,}{4 * some / took:>12,.0f}{best / took:>10.0%}"
+                f"{max(run[3] for run in live):>8,}"
+            )
+
+
+def whole_tuple_instants(table: PeriodTable) -> np.ndarray:
+    """When each row can be read in the order of starts: once it and all rows before it have ended."""
+    order = np.argsort(table.starts, kind="stable")
+    known = np.empty(order.size, np.int64)
+    known[order] = np.maximum.accumulate(table.ends[order])
+    return known
+
+
+def certain_instants(
+    name: str, left: PeriodTable, right: PeriodTable, lefts: np.ndarray, rights: np.ndarray
+) -> np.ndarray:
+    """When each pair is certain, from the endpoints of its rows and the relation's deciding endpoint."""
+    (decision,) = decisions(relation(name).boxes())
+    ends = (left.starts[lefts], left.ends[lefts], right.starts[rights], right.ends[rights])
+    constants = (*decision.left, *decision.right)
+    terms = [end + constant for end, constant in zip(ends, constants, strict=True) if constant is not None]
+    return np.max(terms, axis=0)
+
+
+def latency(rows: int) -> None:
+    left, right = periods(rows, 10, 3, 10**5), periods(rows, 10, 4, 10**5)
+    mean = float(np.mean(np.concatenate([left.ends - left.starts, right.ends - right.starts])))
+    ready = whole_tuple_instants(left), whole_tuple_instants(right)
+    events = events_of(left), events_of(right)
+    print(f"\n{'relation':<24}{'pairs':>12}{'endpoints':>12}{'whole tuples':>14}   (delay, in mean durations)")
+    for name in RELATIONS:
+        pairs, (lefts, rights, instants), _, _ = streamed(name, *events, 5_000)
+        if pairs != batch_sweep(name, left, right)[0]:
+            raise SystemExit(f"{name}: the stream and the batch differ")
+        if pairs:
+            certain = certain_instants(name, left, right, lefts, rights)
+            whole = np.maximum(ready[0][lefts], ready[1][rights])
+            print(
+                f"{name:<24}{pairs:>12,}{np.mean(instants - certain) / mean:>12.2f}"
+                f"{np.mean(whole - certain) / mean:>14.2f}"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", choices=sorted(SCALES), default="small")
+    parser.add_argument("--runs", type=int, default=2)
+    chosen = parser.parse_args()
+    rows, latency_rows = SCALES[chosen.scale]
+    throughput(rows, chosen.runs)
+    latency(latency_rows)
+
+
+if __name__ == "__main__":
+    main()
