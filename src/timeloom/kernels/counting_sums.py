@@ -59,6 +59,19 @@ def limbs_of(weights: Doubles) -> Limbs:
 
 def joined_limbs(sums: list[Integers], scale: int, bits: int) -> Doubles:
     """Put sums of limbs together: carry from the lowest limb upwards, then add with compensation and round."""
+    terms = limb_terms(sums, bits)
+    result, error = terms[0], np.zeros_like(terms[0])
+    for term in terms[1:]:
+        added = result + term
+        back = added - result
+        error += (result - (added - back)) + (term - back)
+        result = added
+    with np.errstate(over="ignore"):
+        return np.ldexp(result + error, scale)
+
+
+def limb_terms(sums: list[Integers], bits: int) -> list[Doubles]:
+    """Sums of limbs as doubles that, added up and multiplied by ``2**scale``, are the total; the largest come first."""
     carried: list[Integers] = []
     carry = np.zeros_like(sums[0])
     for limb in reversed(sums[1:]):
@@ -68,11 +81,4 @@ def joined_limbs(sums: list[Integers], scale: int, bits: int) -> Doubles:
     top = sums[0] + carry
     terms = [((top >> HALF) << HALF).astype(np.float64), (top & LOWER).astype(np.float64)]
     terms += [np.ldexp(limb.astype(np.float64), -bits * (at + 1)) for at, limb in enumerate(reversed(carried))]
-    result, error = terms[0], np.zeros_like(terms[0])
-    for term in terms[1:]:
-        added = result + term
-        back = added - result
-        error += (result - (added - back)) + (term - back)
-        result = added
-    with np.errstate(over="ignore"):
-        return np.ldexp(result + error, scale)
+    return terms

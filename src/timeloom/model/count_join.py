@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from timeloom.errors import UsageError
 from timeloom.model.allen import intersects
-from timeloom.model.join import choose
+from timeloom.model.join import STRATEGIES, choose
 from timeloom.model.measures import Measure
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -29,9 +29,11 @@ class CountRequest:
     name: str = "count"
     aggregates: tuple[Measure, ...] = ()
     algorithm: str = "auto"
+    strategy: str = "auto"
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, ALGORITHMS)
+        choose("strategy", self.strategy, STRATEGIES)
         if self.algorithm in ("ranks", *SWEEPS) and self.relation != intersects:
             raise UsageError(
                 f"algorithm={self.algorithm!r} counts 'intersects' only, not {self.relation.name!r}; "

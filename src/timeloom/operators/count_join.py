@@ -32,6 +32,7 @@ def count_request(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: str = "auto",
+    strategy: str = "auto",
 ) -> CountRequest:
     """Read the options that counting verbs share."""
     return CountRequest(
@@ -43,6 +44,7 @@ def count_request(
         name=name,
         aggregates=read_measures(aggregates or {}),
         algorithm=algorithm,
+        strategy=strategy,
     )
 
 
@@ -78,6 +80,7 @@ def count_join(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: str = "auto",
+    strategy: str = "auto",
 ) -> Any:
     """Count, for each left row, the right rows whose periods are in a relation with its own.
 
@@ -108,6 +111,8 @@ def count_join(
     algorithm
         ``"auto"``; ``"dominance"``, for every relation; or, for ``"intersects"`` only, ``"ranks"`` and the sweeps of
         the count semi-join paper: ``"naive"``, ``"simple"`` and ``"smart"``. All give the same counts.
+    strategy
+        On Spark: how rows reach the tasks: ``"auto"``, ``"broadcast"`` (of the right side), ``"slices"``, ``"keys"``.
 
     Returns
     -------
@@ -141,5 +146,6 @@ def count_join(
         on_invalid=on_invalid,
         empty=empty,
         algorithm=algorithm,
+        strategy=strategy,
     )
     return counting_engine(left, right, "count_join").count_join(left, right, request)

@@ -33,6 +33,7 @@ def top_k(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
+    strategy: str = "auto",
 ) -> Any:
     """Find the k left rows with the most right rows in a relation, of all left rows or of each group.
 
@@ -51,7 +52,7 @@ def top_k(
         every one, so that there may be more than k rows.
     name
         The column for the counts.
-    period, left_period, right_period, on_invalid, empty
+    period, left_period, right_period, on_invalid, empty, strategy
         As in `count_join`.
 
     Returns
@@ -82,6 +83,7 @@ def top_k(
         right_on=right_on,
         on_invalid=on_invalid,
         empty=empty,
+        strategy=strategy,
     )
     request = TopRequest(counted, k, column_names("by", by), ties)
     return counting_engine(left, right, "top_k").top_k(left, right, request)

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.counting import Counting
+from timeloom.engines.counting import Totals
 from timeloom.engines.local.gather import Source
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limbs_of
+from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limb_terms, limbs_of
 from timeloom.kernels.dominance_extremes import NONE
 from timeloom.model.measures import Measure
 
@@ -16,7 +16,7 @@ Numbers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
 
-def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
+def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
     if wanted.column is None:
         return pa.array(counts)
@@ -33,7 +33,7 @@ def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Meas
     return _total(counting, present, array, wanted)
 
 
-def _extreme(counting: Counting, array: pa.Array, wanted: Measure) -> pa.Array:
+def _extreme(counting: Totals, array: pa.Array, wanted: Measure) -> pa.Array:
     """Find the least code, where codes are places in sorted order: any type that sorts will do. NaN is greatest."""
     try:
         order = np.asarray(pc.sort_indices(array, null_placement="at_end")).astype(np.int64)
@@ -50,7 +50,7 @@ def _extreme(counting: Counting, array: pa.Array, wanted: Measure) -> pa.Array:
     return pc.take(array, pa.array(rows, mask=missing))
 
 
-def _total(counting: Counting, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+def _total(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
     kind, missing = array.type, present == 0
     if pa.types.is_floating(kind):
         total = _float_sums(counting, np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)))
@@ -70,7 +70,7 @@ def _total(counting: Counting, present: Numbers, array: pa.Array, wanted: Measur
     return pa.array(sums, mask=missing)
 
 
-def _integer_sums(counting: Counting, weights: Numbers, wanted: Measure) -> Numbers:
+def _integer_sums(counting: Totals, weights: Numbers, wanted: Measure) -> Numbers:
     if fits_int64(weights):
         return counting.sums(weights)
     upper, lower = halves(weights)
@@ -84,12 +84,31 @@ def _integer_sums(counting: Counting, weights: Numbers, wanted: Measure) -> Numb
     return sums
 
 
-def _float_sums(counting: Counting, weights: Doubles) -> Doubles:
-    """Exact sums, rounded once; NaN and infinities are counted by themselves, as they would spoil every other sum."""
-    finite = np.isfinite(weights)
-    cut = limbs_of(np.where(finite, weights, 0.0))
+def exact_terms(counting: Totals, array: pa.Array, wanted: Measure) -> list[Doubles]:
+    """Doubles that add up to each left row's total without loss: what counts over parts of the right rows hand on.
+
+    Decimals count in units of their last place. Where NaN or infinities take part, the first term tells the total.
+    """
+    if not pa.types.is_floating(array.type):
+        upper, lower = (counting.sums(half) for half in halves(_integers(array, wanted)[0]))
+        return [np.ldexp(upper.astype(np.float64), 32), lower.astype(np.float64)]
+    weights = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0))
+    cut = limbs_of(np.where(np.isfinite(weights), weights, 0.0))
+    terms = limb_terms([counting.sums(limb) for limb in cut.limbs], cut.bits)
+    scaled = [np.ldexp(term, cut.scale) for term in terms]
+    return [_with_special(counting, weights, scaled[0]), *scaled[1:]]
+
+
+def _float_sums(counting: Totals, weights: Doubles) -> Doubles:
+    """Exact sums, rounded once."""
+    cut = limbs_of(np.where(np.isfinite(weights), weights, 0.0))
     total = joined_limbs([counting.sums(limb) for limb in cut.limbs], cut.scale, cut.bits)
-    if finite.all():
+    return _with_special(counting, weights, total)
+
+
+def _with_special(counting: Totals, weights: Doubles, total: Doubles) -> Doubles:
+    """Put in NaN and infinities, which are counted by themselves, as they would spoil every other sum."""
+    if np.isfinite(weights).all():
         return total
     infinite = [counting.sums((weights == value).astype(np.int64)) > 0 for value in (np.inf, -np.inf)]
     nan = (counting.sums(np.isnan(weights).astype(np.int64)) > 0) | (infinite[0] & infinite[1])

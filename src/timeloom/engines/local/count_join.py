@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
 from timeloom.engines.axes import same_axis
-from timeloom.engines.counting import Counting, rank_counts, sweep_counts
+from timeloom.engines.counting import Counting, counts_by
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.count_aggregates import aggregate
@@ -42,11 +42,7 @@ class LocalCount:
 
     def counts(self) -> NDArray[np.int64]:
         """The count of each left row."""
-        if self.request.chosen == "dominance":
-            return self.counting.counts()
-        if self.request.chosen == "ranks":
-            return rank_counts(self.problem)
-        return sweep_counts(self.problem, self.request.chosen)
+        return counts_by(self.request.chosen, self.problem, lambda: self.counting)
 
     def result(self) -> pa.Table:
         """The left table with its counts and aggregates."""
