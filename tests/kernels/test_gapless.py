@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,10 +10,12 @@ from hypothesis import strategies as st
 from timeloom.kernels.gapless import (
     AFTER,
     BEFORE,
+    COUNT,
+    HEAD,
     KEY,
     MARK,
     START,
-    GaplessMaps,
+    Cells,
     append,
     empty_maps,
     find,
@@ -25,32 +26,32 @@ from timeloom.kernels.gapless import (
 GOLDEN = Path(__file__).parent.parent / "golden" / "sweeping.json"
 
 
-def chained(storage: list[int], chains: list[list[int]]) -> GaplessMaps:
+def chained(storage: list[int], chains: list[list[int]]) -> Cells:
     """A map laid out by hand; chain b hangs from bucket b."""
     maps = empty_maps(1, len(storage))
-    maps.tails[0] = len(storage)
-    maps.cells[0, KEY] = storage
-    maps.cells[0, AFTER] = -1
+    maps[0, COUNT, 0] = len(storage)
+    maps[0, KEY] = storage
+    maps[0, AFTER] = -1
     for bucket, chain in enumerate(chains):
         holder = -1 - bucket
         for key in chain:
             element = storage.index(key)
             if holder < 0:
-                maps.heads[0, bucket] = element
+                maps[0, HEAD, bucket] = element
             else:
-                maps.cells[0, AFTER, holder] = element
-            maps.cells[0, BEFORE, element] = holder
+                maps[0, AFTER, holder] = element
+            maps[0, BEFORE, element] = holder
             holder = element
     return maps
 
 
-def chains_of(maps: GaplessMaps, which: int = 0) -> list[list[int]]:
+def chains_of(maps: Cells, which: int = 0) -> list[list[int]]:
     chains = []
-    for head in maps.heads[which]:
+    for head in maps[which, HEAD]:
         chain, element = [], head
         while element >= 0:
-            chain.append(int(maps.cells[which, KEY, element]))
-            element = maps.cells[which, AFTER, element]
+            chain.append(int(maps[which, KEY, element]))
+            element = maps[which, AFTER, element]
         if chain:
             chains.append(chain)
     return chains
@@ -61,11 +62,11 @@ def test_example_of_the_paper():
     storage = case["input"]["storage"]
     maps = chained(storage, case["input"]["chains"])
     place = storage.index(case["input"]["remove"])
-    remove_element(*maps, 0, place)
-    expected, tail = case["expected"], int(maps.tails[0])
-    assert maps.cells[0, KEY, :tail].tolist() == expected["storage"]
-    assert maps.cells[0, KEY, tail - 1] == expected["tail_key"]
-    assert maps.cells[0, KEY, place] == expected["moved_key"]
+    remove_element(maps, 0, place)
+    expected, tail = case["expected"], int(maps[0, COUNT, 0])
+    assert maps[0, KEY, :tail].tolist() == expected["storage"]
+    assert maps[0, KEY, tail - 1] == expected["tail_key"]
+    assert maps[0, KEY, place] == expected["moved_key"]
     assert chains_of(maps) == expected["chains"]
 
 
@@ -81,15 +82,15 @@ def test_behaves_as_dicts(stride: int, history: list[tuple[int, bool, int]]):
         if adds and key not in model:
             model[key] = (number, number + 1, -number, number % 3)
             maps = with_room(maps, 1)
-            append(*maps, which, key, number, number + 1, -number)
-            maps.cells[which, MARK, find(maps.cells, maps.heads, which, key)] = number % 3
+            append(maps, which, key, number, number + 1, -number)
+            maps[which, MARK, find(maps, which, key)] = number % 3
         elif not adds and model.pop(key, None) is not None:
-            remove_element(*maps, which, find(maps.cells, maps.heads, which, key))
-        assert (find(maps.cells, maps.heads, which, key) >= 0) == (key in model)
-        tail = int(maps.tails[which])
-        keys = maps.cells[which, KEY, :tail].tolist()
-        stored = zip(*(maps.cells[which, row, :tail].tolist() for row in range(START, MARK + 1)), strict=True)
+            remove_element(maps, which, find(maps, which, key))
+        assert (find(maps, which, key) >= 0) == (key in model)
+        tail = int(maps[which, COUNT, 0])
+        keys = maps[which, KEY, :tail].tolist()
+        stored = zip(*(maps[which, row, :tail].tolist() for row in range(START, MARK + 1)), strict=True)
         assert dict(zip(keys, stored, strict=True)) == model
         assert tail == len(model)
         assert sorted(key for chain in chains_of(maps, which) for key in chain) == sorted(model)
-    np.testing.assert_array_equal(maps.tails, [len(model) for model in models])
+    assert maps[:, COUNT, 0].tolist() == [len(model) for model in models]

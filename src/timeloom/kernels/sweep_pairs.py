@@ -1,6 +1,6 @@
 """What can be said of a pair of periods while either may still be open.
 
-Bounds of a box come as one row of eight numbers, ``lo, hi`` of ``s.start - r.start``, ``s.start - r.end``,
+The bounds of a box are the first eight numbers of a row, ``lo, hi`` of ``s.start - r.start``, ``s.start - r.end``,
 ``s.end - r.start`` and ``s.end - r.end``, with the smallest and the largest tick for unbounded. An open end
 is the largest tick. All sums saturate.
 """
@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Ticks
 from timeloom.kernels.rectangles import overflows, shifted
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+Boxes = NDArray[np.int64]
 
 NEVER = MIN_TICK
 """As a constant: this endpoint does not matter. As an instant: no such instant."""
 
 
 @compiled
-def window(start: int, end: int, bounds: Ticks, low: int, high: int) -> tuple[int, int]:
-    """The inclusive range of a point x with bounds[low:low+2] on x - start and bounds[high:high+2] on x - end."""
-    least_a, most_a, least_b, most_b = bounds[low], bounds[low + 1], bounds[high], bounds[high + 1]
+def window(start: int, end: int, bounds: Boxes, box: int, low: int, high: int) -> tuple[int, int]:
+    """The inclusive range of a point x, from the box's bounds on x - start (column low) and on x - end (high)."""
+    least_a, most_a = bounds[box, low], bounds[box, low + 1]
+    least_b, most_b = bounds[box, high], bounds[box, high + 1]
     impossible = (
         overflows(start, least_a) > 0
         or overflows(end, least_b) > 0
@@ -45,12 +47,12 @@ def ready(start: int, end: int, after_start: int, after_end: int) -> int:
 
 
 @compiled
-def holds(r_start: int, r_end: int, s_start: int, s_end: int, bounds: Ticks) -> bool:
+def holds(r_start: int, r_end: int, s_start: int, s_end: int, bounds: Boxes, box: int) -> bool:
     """Tell whether the pair is in the box, with open ends at the end of the axis."""
-    first, last = window(r_start, r_end, bounds, 0, 2)
+    first, last = window(r_start, r_end, bounds, box, 0, 2)
     if s_start < first or s_start > last:
         return False
-    first, last = window(r_start, r_end, bounds, 4, 6)
+    first, last = window(r_start, r_end, bounds, box, 4, 6)
     return first <= s_end <= last
 
 
@@ -65,7 +67,7 @@ def difference(a: int, b: int) -> int:
 
 
 @compiled
-def possible_until(r_start: int, r_end: int, s_start: int, s_end: int, time: int, boxes: NDArray[np.int64]) -> int:
+def possible_until(r_start: int, r_end: int, s_start: int, s_end: int, time: int, boxes: Boxes) -> int:
     """The last tick at which the pair is still possible if nothing happens to it, or NEVER if it is not at this one.
 
     At a tick all ends up to it are known, and open periods end later. A pair of closed periods that is in the
@@ -73,22 +75,21 @@ def possible_until(r_start: int, r_end: int, s_start: int, s_end: int, time: int
     """
     last = NEVER
     for number in range(boxes.shape[0]):
-        bounds = boxes[number]
         distance = difference(s_start, r_start)
-        if distance < bounds[0] or distance > bounds[1]:
+        if distance < boxes[number, 0] or distance > boxes[number, 1]:
             continue
         x_low, x_high = (time + 1, MAX_TICK) if r_end == MAX_TICK else (r_end, r_end)
         y_low, y_high = (time + 1, MAX_TICK) if s_end == MAX_TICK else (s_end, s_end)
-        x_low = max(x_low, difference(s_start, bounds[3]))
-        x_high = min(x_high, difference(s_start, bounds[2]))
-        y_low = max(y_low, shifted(r_start, bounds[4]))
-        y_high = min(y_high, shifted(r_start, bounds[5]))
-        lowest = max(bounds[6], difference(y_low, x_high))
-        highest = min(bounds[7], difference(y_high, x_low))
+        x_low = max(x_low, difference(s_start, boxes[number, 3]))
+        x_high = min(x_high, difference(s_start, boxes[number, 2]))
+        y_low = max(y_low, shifted(r_start, boxes[number, 4]))
+        y_high = min(y_high, shifted(r_start, boxes[number, 5]))
+        lowest = max(boxes[number, 6], difference(y_low, x_high))
+        highest = min(boxes[number, 7], difference(y_high, x_low))
         if x_low > x_high or y_low > y_high or lowest > highest:
             continue
-        x_most = min(x_high, difference(y_high, bounds[6]))
-        y_most = min(y_high, MAX_TICK if bounds[7] == MAX_TICK else shifted(x_high, bounds[7]))
+        x_most = min(x_high, difference(y_high, boxes[number, 6]))
+        y_most = min(y_high, MAX_TICK if boxes[number, 7] == MAX_TICK else shifted(x_high, boxes[number, 7]))
         until = MAX_TICK
         if r_end == MAX_TICK and x_most < MAX_TICK:
             until = x_most - 1

@@ -24,9 +24,7 @@ def admit(
     ids: NDArray[np.int64],
     times: Ticks,
     starting: NDArray[np.bool_],
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
+    opened: Cells,
     side: int,
     next_handle: int,
     handles: NDArray[np.int64],
@@ -42,15 +40,15 @@ def admit(
     for at in range(ids.size):
         if times[at] != times[tick]:
             tick, strays = at, 0
-        element = find(cells, heads, side, ids[at])
+        element = find(opened, side, ids[at])
         if not starting[at]:
             if element < 0:
                 verdicts[at] = NEVER_STARTED
                 strays += 1
                 continue
-            handles[at] = cells[side, gapless.NAME, element]
-            starts[at] = cells[side, gapless.START, element]
-            remove_element(cells, heads, tails, side, element)
+            handles[at] = opened[side, gapless.NAME, element]
+            starts[at] = opened[side, gapless.START, element]
+            remove_element(opened, side, element)
             continue
         if element >= 0:
             verdicts[at] = ALREADY_OPEN
@@ -61,7 +59,7 @@ def admit(
                     verdicts[before] = verdicts[at] = EMPTY
         if verdicts[at] == ACCEPTED:
             handles[at], starts[at] = next_handle, times[at]
-            append(cells, heads, tails, side, ids[at], times[at], MAX_TICK, next_handle)
+            append(opened, side, ids[at], times[at], MAX_TICK, next_handle)
             next_handle += 1
     return next_handle
 
@@ -76,11 +74,11 @@ def ready_instants(starts: Ticks, ends: Ticks, after_start: int, after_end: int)
 
 
 @compiled
-def furthest(start: int, end: int, bounds: Ticks, low: int, high: int) -> int:
+def furthest(start: int, end: int, bounds: Cells, box: int, low: int, high: int) -> int:
     """The last point that the bounds allow; while the end is open only those on the start count."""
     if end == MAX_TICK:
-        return shifted(start, bounds[low + 1])
-    least, most = window(start, end, bounds, low, high)
+        return shifted(start, bounds[box, low + 1])
+    least, most = window(start, end, bounds, box, low, high)
     return most if least <= most else MIN_TICK
 
 
@@ -99,8 +97,8 @@ def last_instants(
     for row in range(starts.size):
         start, end = starts[row], ends[row]
         for number in range(bounds.shape[0]):
-            by_start = furthest(start, end, bounds[number], 0, 2)
-            by_end = furthest(start, end, bounds[number], 4, 6)
+            by_start = furthest(start, end, bounds, number, 0, 2)
+            by_end = furthest(start, end, bounds, number, 4, 6)
             if by_start == MIN_TICK or by_end == MIN_TICK:
                 continue
             if own_decides[number]:
@@ -129,8 +127,8 @@ def closing_instants(
             if end == MAX_TICK:
                 last = shifted(start, open_limits[number])
             else:
-                by_start = furthest(start, end, bounds[number], 0, 2)
-                last = furthest(start, end, bounds[number], 4, 6)
+                by_start = furthest(start, end, bounds, number, 0, 2)
+                last = furthest(start, end, bounds, number, 4, 6)
                 if by_start == MIN_TICK or last == MIN_TICK:
                     continue
                 if not known_at_end:

@@ -5,11 +5,6 @@ are ready now: they scan the other side's live rows for partners that are ready,
 more leave last.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, remove_element
 from timeloom.kernels.jit import compiled
@@ -37,50 +32,37 @@ WAITER, WITNESS, UNTIL = range(3)
 """Unmatched left rows that nothing new can match: each waits for a witness, which may match up to an instant."""
 
 
-class Rules(NamedTuple):
-    """The decisions of a relation.
+LEFT_BOUNDS, RIGHT_BOUNDS, LEFT_READY, RIGHT_READY, BOTH = 0, 8, 16, 18, 20
+"""The columns of the rules, which have a row per decision: the bounds of its box as seen from either side; how long
+after its start and its end a row of either side is ready; whether either side may be ready last."""
 
-    ``bounds[side, k]`` are those of box k as seen from that side. ``ready[k]`` holds the constants of
-    readiness: after start and after end of the left side, then of the right. ``both[k]`` tells whether either
-    side may decide.
-    """
-
-    bounds: NDArray[np.int64]
-    ready: NDArray[np.int64]
-    both: NDArray[np.bool_]
-    how: int
+LEFT_NAME, RIGHT_NAME, INSTANT, ROW_NAME, ROW_INSTANT = range(5)
+"""The rows of the output: pairs with their instant, and single left rows with theirs."""
 
 
 @compiled
 def run(
     agenda: Cells,
     until: int,
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
-    rules: Rules,
+    maps: Cells,
+    rules: Cells,
+    how: int,
     waiters: Cells,
     state: Cells,
-    pairs: Cells,
-    rows: Cells,
+    out: Cells,
 ) -> bool:
-    """Work off the agenda from where the state says; tell whether it is done, or else the output has no room.
-
-    ``pairs`` takes names of both rows and the instant; ``rows`` the names of single left rows and the
-    instant.
-    """
-    bounds, constants, both, how = rules
+    """Work off the agenda from where the state says; tell whether it is done, or else the output has no room."""
     waits = how == LEFT or how == ANTI
     entries = agenda.shape[0]
     while True:
         first = state[ENTRY]
         time = agenda[first, TIME] if first < entries else until
         if state[FIRING] < 0:
-            if rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+            if out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]:
                 return False
             due = next_review(waiters, state[WAITERS])
             if due < time or (first == entries and due == time < MAX_TICK):
-                review(due, cells, heads, tails, bounds[LEFT_SIDE], waiters, state, rows)
+                review(due, maps, rules, waiters, state, out)
                 continue
             if first == entries:
                 return True
@@ -88,39 +70,40 @@ def run(
         while last < entries and agenda[last, TIME] == time:
             last += 1
         if state[FIRING] < 0:
-            move(agenda, first, last, cells, heads, tails)
+            move(agenda, first, last, maps)
             state[FIRING] = first
         while state[FIRING] < last:
             at = state[FIRING]
             if agenda[at, FIRES]:
-                wanted = constants.shape[0] * max(tails[LEFT_SIDE], tails[RIGHT_SIDE])
-                if pairs.shape[1] - state[PAIRS] <= wanted or rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+                wanted = rules.shape[0] * max(maps[LEFT_SIDE, gapless.COUNT, 0], maps[RIGHT_SIDE, gapless.COUNT, 0])
+                if (
+                    out.shape[1] - state[PAIRS] <= wanted
+                    or out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]
+                ):
                     return False
-                fire(agenda, at, cells, heads, tails, bounds, constants, both, how, state, pairs, rows)
+                fire(agenda, at, maps, rules, how, state, out)
             state[FIRING] += 1
-        if rows.shape[1] - state[ROWS] <= tails[LEFT_SIDE]:
+        if out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]:
             return False
-        leave(agenda, first, last, cells, heads, tails, bounds[LEFT_SIDE], how, waiters, state, rows)
+        leave(agenda, first, last, maps, rules, how, waiters, state, out)
         if waits and time < MAX_TICK:
-            review(time, cells, heads, tails, bounds[LEFT_SIDE], waiters, state, rows)
+            review(time, maps, rules, waiters, state, out)
         state[ENTRY], state[FIRING] = last, -1
 
 
 @compiled
-def move(agenda: Cells, first: int, last: int, cells: Cells, heads: Cells, tails: Cells) -> None:
+def move(agenda: Cells, first: int, last: int, maps: Cells) -> None:
     """Let the rows of one instant end, then start."""
     for at in range(first, last):
         if agenda[at, WHAT] & END:
             side = agenda[at, SIDE]
-            element = find(cells, heads, side, agenda[at, HANDLE])
+            element = find(maps, side, agenda[at, HANDLE])
             if element >= 0:
-                cells[side, gapless.END, element] = agenda[at, TO]
+                maps[side, gapless.END, element] = agenda[at, TO]
     for at in range(first, last):
         if agenda[at, WHAT] & START:
             append(
-                cells,
-                heads,
-                tails,
+                maps,
                 agenda[at, SIDE],
                 agenda[at, HANDLE],
                 agenda[at, FROM],
@@ -133,62 +116,50 @@ def move(agenda: Cells, first: int, last: int, cells: Cells, heads: Cells, tails
 def fire(
     agenda: Cells,
     at: int,
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
-    bounds: Cells,
-    constants: Cells,
-    both: NDArray[np.bool_],
+    maps: Cells,
+    rules: Cells,
     how: int,
     state: Cells,
-    pairs: Cells,
-    rows: Cells,
+    out: Cells,
 ) -> None:
     """Find the partners of a row that is ready now, for each of the decisions for which it is."""
     side, fires, time = agenda[at, SIDE], agenda[at, FIRES], agenda[at, TIME]
-    for decision in range(constants.shape[0]):
+    for decision in range(rules.shape[0]):
         if not (fires >> decision) & 1:
             continue
-        element = find(cells, heads, side, agenda[at, HANDLE])
+        element = find(maps, side, agenda[at, HANDLE])
         if element < 0:
             return
-        only = constants.shape[0] == 1
-        latest = time - 1 if side == RIGHT_SIDE and both[decision] else time
-        start_low, start_high, end_low, end_high = partners(
-            cells, side, element, latest, bounds[side, decision], constants[decision]
-        )
+        only = rules.shape[0] == 1
+        latest = time - 1 if side == RIGHT_SIDE and rules[decision, BOTH] else time
+        start_low, start_high, end_low, end_high = partners(maps, side, element, latest, rules, decision)
         if how == INNER and only:
-            state[PAIRS] = scan(
-                cells, tails, side, element, time, start_low, start_high, end_low, end_high, state[PAIRS], pairs
-            )
+            state[PAIRS] = scan(maps, side, element, time, start_low, start_high, end_low, end_high, state[PAIRS], out)
             continue
         scan_with_care(
-            cells,
-            heads,
-            tails,
+            maps,
             side,
             element,
             time,
             (start_low, start_high, end_low, end_high),
             decision,
-            bounds[LEFT_SIDE],
-            constants,
+            rules,
             how,
             state,
-            pairs,
-            rows,
+            out,
         )
 
 
 @compiled
 def partners(
-    cells: Cells, side: int, element: int, latest: int, bounds: Cells, constants: Cells
+    maps: Cells, side: int, element: int, latest: int, rules: Cells, decision: int
 ) -> tuple[int, int, int, int]:
     """The ranges of start and of end of the rows that match this one and are ready by ``latest``."""
-    start, end = cells[side, gapless.START, element], cells[side, gapless.END, element]
-    start_low, start_high = window(start, end, bounds, 0, 2)
-    end_low, end_high = window(start, end, bounds, 4, 6)
-    after_start, after_end = constants[2 - 2 * side], constants[3 - 2 * side]
+    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    first, other = (LEFT_BOUNDS, RIGHT_READY) if side == LEFT_SIDE else (RIGHT_BOUNDS, LEFT_READY)
+    start_low, start_high = window(start, end, rules, decision, first, first + 2)
+    end_low, end_high = window(start, end, rules, decision, first + 4, first + 6)
+    after_start, after_end = rules[decision, other], rules[decision, other + 1]
     if after_start != NEVER and latest < MAX_TICK:
         start_high = min(start_high, shifted(latest, -after_start))
     if after_end != NEVER and latest < MAX_TICK:
@@ -198,8 +169,7 @@ def partners(
 
 @compiled
 def scan(
-    cells: Cells,
-    tails: Cells,
+    maps: Cells,
     side: int,
     element: int,
     time: int,
@@ -208,55 +178,51 @@ def scan(
     end_low: int,
     end_high: int,
     written: int,
-    pairs: Cells,
+    out: Cells,
 ) -> int:
     """Write the pairs of one row with all live partners in these ranges; each is written before it is judged."""
-    other, name = 1 - side, cells[side, gapless.NAME, element]
-    for at in range(tails[other]):
-        pairs[side, written] = name
-        pairs[other, written] = cells[other, gapless.NAME, at]
-        pairs[2, written] = time
-        start, end = cells[other, gapless.START, at], cells[other, gapless.END, at]
+    other, name = 1 - side, maps[side, gapless.NAME, element]
+    for at in range(maps[other, gapless.COUNT, 0]):
+        out[side, written] = name
+        out[other, written] = maps[other, gapless.NAME, at]
+        out[INSTANT, written] = time
+        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
         written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
     return written
 
 
 @compiled
 def scan_with_care(
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
+    maps: Cells,
     side: int,
     element: int,
     time: int,
     ranges: tuple[int, int, int, int],
     decision: int,
-    boxes: Cells,
-    constants: Cells,
+    rules: Cells,
     how: int,
     state: Cells,
-    pairs: Cells,
-    rows: Cells,
+    out: Cells,
 ) -> None:
     """The same where another decision may have found a pair, or where left rows are marked or leave."""
     other, at = 1 - side, 0
     start_low, start_high, end_low, end_high = ranges
-    own_start, own_end = cells[side, gapless.START, element], cells[side, gapless.END, element]
-    while at < tails[other]:
-        start, end = cells[other, gapless.START, at], cells[other, gapless.END, at]
+    own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    while at < maps[other, gapless.COUNT, 0]:
+        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
         found = start_low <= start <= start_high and end_low <= end <= end_high
         if found:
             if side == LEFT_SIDE:
-                found = not decided_before(own_start, own_end, start, end, time, decision, boxes, constants)
+                found = not decided_before(own_start, own_end, start, end, time, decision, rules)
             else:
-                found = not decided_before(start, end, own_start, own_end, time, decision, boxes, constants)
+                found = not decided_before(start, end, own_start, own_end, time, decision, rules)
         if found and how <= LEFT:
-            pairs[side, state[PAIRS]] = cells[side, gapless.NAME, element]
-            pairs[other, state[PAIRS]] = cells[other, gapless.NAME, at]
-            pairs[2, state[PAIRS]] = time
+            out[side, state[PAIRS]] = maps[side, gapless.NAME, element]
+            out[other, state[PAIRS]] = maps[other, gapless.NAME, at]
+            out[INSTANT, state[PAIRS]] = time
             state[PAIRS] += 1
         if found and how != INNER:
-            left = settle(cells, heads, tails, element if side == LEFT_SIDE else at, time, how, state, rows)
+            left = settle(maps, element if side == LEFT_SIDE else at, time, how, state, out)
             if left and side == LEFT_SIDE:
                 return
             at -= left
@@ -264,41 +230,37 @@ def scan_with_care(
 
 
 @compiled
-def decided_before(
-    r_start: int, r_end: int, s_start: int, s_end: int, time: int, decision: int, boxes: Cells, constants: Cells
-) -> bool:
+def decided_before(r_start: int, r_end: int, s_start: int, s_end: int, time: int, decision: int, rules: Cells) -> bool:
     """Tell whether another decision of the union has found this pair already."""
-    for other in range(constants.shape[0]):
+    for other in range(rules.shape[0]):
         if other == decision:
             continue
-        left = ready(r_start, r_end, constants[other, 0], constants[other, 1])
-        right = ready(s_start, s_end, constants[other, 2], constants[other, 3])
+        left = ready(r_start, r_end, rules[other, LEFT_READY], rules[other, LEFT_READY + 1])
+        right = ready(s_start, s_end, rules[other, RIGHT_READY], rules[other, RIGHT_READY + 1])
         instant = max(left, right)
         earlier = instant < time or (instant == time and other < decision)
-        if earlier and holds(r_start, r_end, s_start, s_end, boxes[other]):
+        if earlier and holds(r_start, r_end, s_start, s_end, rules, other):
             return True
     return False
 
 
 @compiled
-def settle(
-    cells: Cells, heads: Cells, tails: Cells, element: int, time: int, how: int, state: Cells, rows: Cells
-) -> bool:
+def settle(maps: Cells, element: int, time: int, how: int, state: Cells, out: Cells) -> bool:
     """Note that a left row has a partner. For semi and anti it leaves; tell whether it did."""
     if how == LEFT:
-        cells[LEFT_SIDE, gapless.MARK, element] = MATCHED
+        maps[LEFT_SIDE, gapless.MARK, element] = MATCHED
         return False
     if how == SEMI:
-        write_row(cells[LEFT_SIDE, gapless.NAME, element], time, state, rows)
-    remove_element(cells, heads, tails, LEFT_SIDE, element)
+        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
+    remove_element(maps, LEFT_SIDE, element)
     return True
 
 
 @compiled
-def write_row(name: int, time: int, state: Cells, rows: Cells) -> None:
+def write_row(name: int, time: int, state: Cells, out: Cells) -> None:
     """Report a single left row."""
-    rows[0, state[ROWS]] = name
-    rows[1, state[ROWS]] = time
+    out[ROW_NAME, state[ROWS]] = name
+    out[ROW_INSTANT, state[ROWS]] = time
     state[ROWS] += 1
 
 
@@ -307,93 +269,87 @@ def leave(
     agenda: Cells,
     first: int,
     last: int,
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
-    boxes: Cells,
+    maps: Cells,
+    rules: Cells,
     how: int,
     waiters: Cells,
     state: Cells,
-    rows: Cells,
+    out: Cells,
 ) -> None:
     """Look at the left rows that nothing new can match; then let go of all rows that can match no more."""
     waits = how == LEFT or how == ANTI
     for at in range(first, last):
         if waits and agenda[at, WHAT] & CHECK:
-            element = find(cells, heads, LEFT_SIDE, agenda[at, HANDLE])
-            if element >= 0 and cells[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
+            element = find(maps, LEFT_SIDE, agenda[at, HANDLE])
+            if element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
                 time, place = agenda[at, TIME], state[WAITERS]
-                state[WAITERS] += check(element, time, cells, heads, tails, boxes, waiters, place, state, rows)
+                state[WAITERS] += check(element, time, maps, rules, waiters, place, state, out)
     for at in range(first, last):
         if agenda[at, WHAT] & EXPIRE:
             side = agenda[at, SIDE]
-            element = find(cells, heads, side, agenda[at, HANDLE])
+            element = find(maps, side, agenda[at, HANDLE])
             if element < 0:
                 continue
-            if waits and side == LEFT_SIDE and cells[side, gapless.MARK, element] != MATCHED:
-                write_row(cells[side, gapless.NAME, element], agenda[at, TIME], state, rows)
-            remove_element(cells, heads, tails, side, element)
+            if waits and side == LEFT_SIDE and maps[side, gapless.MARK, element] != MATCHED:
+                write_row(maps[side, gapless.NAME, element], agenda[at, TIME], state, out)
+            remove_element(maps, side, element)
 
 
 @compiled
 def check(
     element: int,
     time: int,
-    cells: Cells,
-    heads: Cells,
-    tails: Cells,
-    boxes: Cells,
+    maps: Cells,
+    rules: Cells,
     waiters: Cells,
     place: int,
     state: Cells,
-    rows: Cells,
+    out: Cells,
 ) -> bool:
     """Look for the right row that may match this left row longest; without one report the left row.
 
     With one, the left row waits at this place among the waiters; tell whether it does.
     """
-    start, end = cells[LEFT_SIDE, gapless.START, element], cells[LEFT_SIDE, gapless.END, element]
+    start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
     witness, until = -1, NEVER
-    for at in range(tails[RIGHT_SIDE]):
-        other_start, other_end = cells[RIGHT_SIDE, gapless.START, at], cells[RIGHT_SIDE, gapless.END, at]
-        last = possible_until(start, end, other_start, other_end, time, boxes)
+    for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
+        other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
+        last = possible_until(start, end, other_start, other_end, time, rules)
         if last > until:
-            witness, until = cells[RIGHT_SIDE, gapless.KEY, at], last
+            witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
     if until < time:
-        write_row(cells[LEFT_SIDE, gapless.NAME, element], time, state, rows)
-        remove_element(cells, heads, tails, LEFT_SIDE, element)
+        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
+        remove_element(maps, LEFT_SIDE, element)
         return False
-    cells[LEFT_SIDE, gapless.MARK, element] = WAITING
-    waiters[WAITER, place] = cells[LEFT_SIDE, gapless.KEY, element]
+    maps[LEFT_SIDE, gapless.MARK, element] = WAITING
+    waiters[WAITER, place] = maps[LEFT_SIDE, gapless.KEY, element]
     waiters[WITNESS, place] = witness
     waiters[UNTIL, place] = until
     return True
 
 
 @compiled
-def review(
-    time: int, cells: Cells, heads: Cells, tails: Cells, boxes: Cells, waiters: Cells, state: Cells, rows: Cells
-) -> None:
+def review(time: int, maps: Cells, rules: Cells, waiters: Cells, state: Cells, out: Cells) -> None:
     """Look again at every waiting row whose witness can match no more at this instant."""
     place = 0
     while place < state[WAITERS]:
-        element = find(cells, heads, LEFT_SIDE, waiters[WAITER, place])
-        stays = element >= 0 and cells[LEFT_SIDE, gapless.MARK, element] == WAITING
+        element = find(maps, LEFT_SIDE, waiters[WAITER, place])
+        stays = element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == WAITING
         if stays:
-            witness = find(cells, heads, RIGHT_SIDE, waiters[WITNESS, place])
+            witness = find(maps, RIGHT_SIDE, waiters[WITNESS, place])
             last = NEVER
             if witness >= 0:
                 last = possible_until(
-                    cells[LEFT_SIDE, gapless.START, element],
-                    cells[LEFT_SIDE, gapless.END, element],
-                    cells[RIGHT_SIDE, gapless.START, witness],
-                    cells[RIGHT_SIDE, gapless.END, witness],
+                    maps[LEFT_SIDE, gapless.START, element],
+                    maps[LEFT_SIDE, gapless.END, element],
+                    maps[RIGHT_SIDE, gapless.START, witness],
+                    maps[RIGHT_SIDE, gapless.END, witness],
                     time,
-                    boxes,
+                    rules,
                 )
             waiters[UNTIL, place] = last
             if last < time:
-                stays = check(element, time, cells, heads, tails, boxes, waiters, place, state, rows)
+                stays = check(element, time, maps, rules, waiters, place, state, out)
         if stays:
             place += 1
         else:

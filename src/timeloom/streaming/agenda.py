@@ -16,13 +16,14 @@ from timeloom.kernels.sweep_stream import (
     FROM,
     HANDLE,
     LEFT,
+    LEFT_READY,
     NAME,
+    RIGHT_READY,
     SIDE,
     START,
     TIME,
     TO,
     WHAT,
-    Rules,
 )
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -37,13 +38,13 @@ class Agenda:
 
     def __init__(self, decided: tuple[Decision, ...], how: int, arrivals: tuple[str, str]) -> None:
         self.arrivals = arrivals
-        self.rules = _rules(decided, how)
+        self.rules = _rules(decided)
         self._reports_unmatched = how in (LEFT, ANTI)
         self._decides = (
             np.array([decision.left_decides for decision in decided], np.bool_),
             np.array([decision.right_decides for decision in decided], np.bool_),
         )
-        self._constants = (self.rules.ready[:, :2].copy(), self.rules.ready[:, 2:].copy())
+        self._constants = tuple(self.rules[:, at : at + 2].copy() for at in (LEFT_READY, RIGHT_READY))
         self._tight = tuple(
             _table([_bounds(_seen_from(side, decision.box).tight() or Box()) for decision in decided], 8)
             for side in (0, 1)
@@ -119,14 +120,13 @@ def _plan(entries: Entries, instants: Ticks, what: int, fires: int = 0) -> list[
     return [more]
 
 
-def _rules(decided: tuple[Decision, ...], how: int) -> Rules:
-    bounds = [[_bounds(_seen_from(side, decision.box)) for decision in decided] for side in (0, 1)]
-    constants = [
-        [NEVER if constant is None else constant for constant in (*decision.left, *decision.right)]
-        for decision in decided
-    ]
-    both = [decision.left_decides and decision.right_decides for decision in decided]
-    return Rules(np.array(bounds, np.int64).reshape(2, -1, 8), _table(constants, 4), np.array(both, np.bool_), how)
+def _rules(decided: tuple[Decision, ...]) -> NDArray[np.int64]:
+    """A row per decision, with the columns that the kernel asks for."""
+    rows = []
+    for box, left, right, left_decides, right_decides in decided:
+        constants = [NEVER if constant is None else constant for constant in (*left, *right)]
+        rows.append([*_bounds(box), *_bounds(box.inverse()), *constants, int(left_decides and right_decides)])
+    return _table(rows, 21)
 
 
 def _table(rows: list[list[int]], columns: int) -> NDArray[np.int64]:

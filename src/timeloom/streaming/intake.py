@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import KEY, NAME, START, contents, empty_maps, filled, with_room
+from timeloom.kernels.gapless import COUNT, HEAD, KEY, NAME, START, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_schedule import ACCEPTED, EMPTY, LATE, REVERSED, admit
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
@@ -113,11 +113,11 @@ class Intake:
     @property
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
-        return int(self._opened.tails.sum())
+        return int(self._opened[:, COUNT, 0].sum())
 
     def open_ids(self, side: int) -> Ids:
         """The ids of a side's rows that have started and not ended, and of events held back."""
-        return np.concatenate([self._opened.cells[side][KEY, : self._opened.tails[side]], self.sides[side].held.ids])
+        return np.concatenate([contents(self._opened, side)[KEY], self.sides[side].held.ids])
 
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The state as arrays."""
@@ -164,11 +164,10 @@ class Intake:
         return (accepted[0], accepted[1]), tuple(refused)
 
     def _never_ending(self, number: int, ended: Rows) -> Rows:
-        tail = int(self._opened.tails[number])
-        opened = self._opened.cells[number][:, :tail].copy()
-        self._opened.tails[number] = 0
-        self._opened.heads[number] = -1
-        rest = Rows(opened[NAME], opened[START], np.full(tail, FOREVER), opened[KEY])
+        opened = contents(self._opened, number)
+        self._opened[number, COUNT] = 0
+        self._opened[number, HEAD] = -1
+        rest = Rows(opened[NAME], opened[START], np.full(opened.shape[1], FOREVER), opened[KEY])
         return Rows(*(np.concatenate(columns) for columns in zip(ended, rest, strict=True)))
 
     def _admit(self, number: int, events: Events) -> tuple[Accepted, Refused]:
@@ -197,7 +196,7 @@ class Intake:
             some.ids,
             some.times,
             some.starting,
-            *self._opened,
+            self._opened,
             number,
             side.next_handle,
             handles,

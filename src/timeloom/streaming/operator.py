@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import MARK, NAME, contents, empty_maps, filled, with_room
+from timeloom.kernels.gapless import COUNT, MARK, NAME, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROWS, TIME, WAITERS, next_review, run
+from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROW_NAME, ROWS, TIME, WAITERS, next_review, run
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.agenda import Agenda, Entries
@@ -66,11 +66,11 @@ class EndpointJoin:
     @property
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self._live.tails.sum())
+        return int(self._live[:, COUNT, 0].sum())
 
     def live_ids(self, side: int) -> Ids:
         """The ids of a side's rows that may still match."""
-        ids: Ids = self._live.cells[side][NAME, : self._live.tails[side]].copy()
+        ids: Ids = contents(self._live, side)[NAME]
         return ids
 
     @property
@@ -105,7 +105,7 @@ class EndpointJoin:
         emitted = self._advance(Events.none(), Events.none(), FOREVER)
         if self.how not in ("left", "anti"):
             return emitted
-        alive = self._live.cells[0][:, : self._live.tails[0]]
+        alive = contents(self._live, 0)
         alone = alive[NAME][alive[MARK] != MATCHED]
         return emitted._replace(
             rows=np.concatenate([emitted.rows, alone]),
@@ -130,10 +130,11 @@ class EndpointJoin:
         state[FIRING], state[WAITERS] = -1, self._waiting
         parts, room, done = [], max(1024, 2 * len(agenda)), False
         while not done:
-            room = max(room, (len(self.decisions) + 1) * (int(self._live.tails.max()) + 2))
-            pairs, rows = np.empty((3, room), np.int64), np.empty((2, room), np.int64)
-            done = run(agenda, complete, *self._live, self._agenda.rules, self._waiters, state, pairs, rows)
-            parts.append((*pairs[:, : state[PAIRS]], *rows[:, : state[ROWS]]))
+            room = max(room, (len(self.decisions) + 1) * (int(self._live[:, COUNT, 0].max()) + 2))
+            out = np.empty((5, room), np.int64)
+            how = HOWS.index(self.how)
+            done = run(agenda, complete, self._live, self._agenda.rules, how, self._waiters, state, out)
+            parts.append((*out[:ROW_NAME, : state[PAIRS]], *out[ROW_NAME:, : state[ROWS]]))
             state[PAIRS] = state[ROWS] = 0
             room *= 2
         self._waiting = int(state[WAITERS])
@@ -142,7 +143,7 @@ class EndpointJoin:
 
     def _make_room_to_wait(self) -> None:
         """Every live left row may have to wait."""
-        needed = self._waiting + self._live.cells.shape[2]
+        needed = self._waiting + self._live.shape[2]
         if needed > self._waiters.shape[1]:
             larger = np.empty((3, 2 * needed), np.int64)
             larger[:, : self._waiting] = self._waiters[:, : self._waiting]
