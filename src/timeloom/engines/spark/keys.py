@@ -15,7 +15,8 @@ def check_keys(left: Admitted, right: Admitted, keys: Keys) -> None:
     tables = []
     for side, names in ((left, keys.left), (right, keys.right)):
         require_columns(side.schema.names, list(names), side.side)
-        tables.append(to_arrow_schema(T.StructType([side.schema[name] for name in names])).empty_table())
+        fields = T.StructType([side.schema[name] for name in names])
+        tables.append(to_arrow_schema(fields, timezone="UTC").empty_table())
     shared_keys(tables[0], tables[1], list(keys.left), list(keys.right))
 
 

@@ -1,0 +1,70 @@
+"""Where slices begin, and which keys are hot: decided from a sample, without Spark."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles
+
+
+def chosen(low, high, key=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
+    low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
+    key = np.zeros(low.size, np.int64) if key is None else np.asarray(key, np.int64)
+    slicing = Slicing(slices, least, by_key, rows_per_slice)
+    return slicing.choose(low, high, key, np.arange(low.size, dtype=np.int64))
+
+
+@given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 9))
+def test_boundaries_rise_and_leave_no_slice_empty(points, slices):
+    bounds = quantiles(np.array(points, np.int64), slices)
+    assert bounds.size < slices
+    assert (np.diff(bounds) > 0).all()
+    held = np.bincount(np.searchsorted(bounds, points, side="right"), minlength=bounds.size + 1) if points else []
+    assert all(count > 0 for count in held)
+
+
+def test_short_rows_get_as_many_slices_as_allowed():
+    bounds, hot = chosen(np.arange(1000), np.arange(1000) + 3)
+    assert bounds.tolist() == [125, 250, 375, 500, 625, 750, 875]
+    assert hot.size == 0
+
+
+def test_long_rows_get_fewer_slices_so_that_copies_stay_bounded():
+    starts = np.arange(1000)
+    bounds, _ = chosen(starts, np.full(1000, 2**63 - 1), slices=64)
+    assert 1 < copies(bounds, starts, np.full(1000, 2**63 - 1)) <= COPIES
+
+
+def test_slices_never_fall_below_the_tasks_that_run_at_once():
+    bounds, _ = chosen(np.arange(1000), np.full(1000, 2**63 - 1), slices=64, least=16)
+    assert bounds.size + 1 == 16
+
+
+def test_few_rows_get_few_slices():
+    bounds, _ = chosen(np.arange(1000), np.arange(1000), rows_per_slice=250)
+    assert bounds.size + 1 == 4
+
+
+def test_only_keys_with_more_than_their_share_are_hot():
+    key = np.where(np.arange(1000) % 2, 7, np.arange(1000))
+    bounds, hot = chosen(np.arange(1000), np.arange(1000), key, by_key=True)
+    assert hot.tolist() == [7]
+    assert bounds.size == 7
+
+
+def test_without_hot_keys_there_is_one_slice():
+    bounds, hot = chosen(np.arange(1000), np.arange(1000), np.arange(1000), by_key=True)
+    assert bounds.size == hot.size == 0
+
+
+def test_rows_are_counted_or_estimated_from_the_smallest_hashes():
+    assert estimated_rows(np.arange(17, dtype=np.int64)) == 17
+    hashes = np.sort(np.random.default_rng(1).integers(-(2**63), 2**63, 500_000))[:SAMPLE]
+    assert 0.95 < estimated_rows(hashes) / 500_000 < 1.05
+
+
+def test_a_sample_becomes_one_row_of_boundaries():
+    sample = pa.RecordBatch.from_pydict({name: [1, 2, 3, 4] for name in ("low", "high", "key", "rank")})
+    rows = list(Slicing(2, 2, False)(iter([sample])))
+    assert [batch.to_pylist() for batch in rows] == [[{"bounds": [3], "hot": []}]]
