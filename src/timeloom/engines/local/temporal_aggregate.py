@@ -77,7 +77,7 @@ def measured(
         return partial(evaluate, swept, some, None if column is None else source.column(column))
 
     try:
-        results = in_parallel([task(column, some) for (column, _), some in ours.items()], cores())
+        results = in_parallel([task(column, some) for (column, _), some in ours.items()], swept.threads)
         results += [task(column, some)() for (column, _), some in theirs.items()]
     except CallFailedError as error:
         at = {name: column[error.period].as_py() for name, column in periods.items()}
