@@ -77,51 +77,61 @@ def bucket(value: int, base: int, shift: int, buckets: int) -> int:
     return (value - base) >> shift
 
 
-@compiled
 def scatter(column: Ticks, base: int, shift: int, buckets: int) -> tuple[Ticks, Positions, Positions]:
     """Distribute rows to buckets, in row order; ``offsets[b]`` is where bucket b begins."""
-    offsets = np.zeros(buckets + 2, np.int32)
-    for row in range(column.size):
-        offsets[bucket(column[row], base, shift, buckets) + 2] += 1
-    for number in range(2, offsets.size):
-        offsets[number] += offsets[number - 1]
-    values = np.empty(column.size, np.int64)
-    ids = np.empty(column.size, np.int32)
-    for row in range(column.size):
-        value = column[row]
-        number = bucket(value, base, shift, buckets) + 1
-        at = offsets[number]
-        offsets[number] = at + 1
-        values[at] = value
-        ids[at] = row
-    return values, ids, offsets[: buckets + 1]
+    values, ids, offsets = _room_for(column.size, buckets)
+    fill_buckets(column, base, shift, values, ids, offsets)
+    return values, ids, offsets
+
+
+def scatter_twice(column: Ticks, base: int, shift: int, buckets: int, fine: int) -> tuple[Ticks, Positions, Positions]:
+    """The same as `scatter`, by way of coarse buckets of 2**fine buckets each."""
+    rough_values, rough_ids, heads = scatter(column, base, shift + fine, ((buckets - 1) >> fine) + 1)
+    values, ids, offsets = _room_for(column.size, buckets)
+    refine(rough_values, rough_ids, heads, base, shift, fine, values, ids, offsets)
+    return values, ids, offsets
+
+
+def _room_for(rows: int, buckets: int) -> tuple[Ticks, Positions, Positions]:
+    """Arrays from NumPy, which asks for huge pages; those that a kernel makes cost a page fault every 4 KiB."""
+    return np.empty(rows, np.int64), np.empty(rows, np.int32), np.zeros(buckets + 1, np.int32)
 
 
 @compiled
-def scatter_twice(column: Ticks, base: int, shift: int, buckets: int, fine: int) -> tuple[Ticks, Positions, Positions]:
-    """The same as `scatter`, by way of coarse buckets of 2**fine buckets each."""
-    coarse = ((buckets - 1) >> fine) + 1
-    heads = np.zeros(coarse + 1, np.int32)
+def fill_buckets(column: Ticks, base: int, shift: int, values: Ticks, ids: Positions, offsets: Positions) -> None:
+    """Count the rows of each bucket, then move them; offsets are 0 at first."""
+    buckets = offsets.size - 1
     for row in range(column.size):
-        heads[(bucket(column[row], base, shift, buckets) >> fine) + 1] += 1
-    for number in range(coarse):
-        heads[number + 1] += heads[number]
-    places = heads[:-1].copy()
-    rough_values = np.empty(column.size, np.int64)
-    rough_ids = np.empty(column.size, np.int32)
+        offsets[bucket(column[row], base, shift, buckets) + 1] += 1
+    for number in range(buckets):
+        offsets[number + 1] += offsets[number]
+    places = offsets.copy()
     for row in range(column.size):
         value = column[row]
-        number = bucket(value, base, shift, buckets) >> fine
+        number = bucket(value, base, shift, buckets)
         at = places[number]
         places[number] = at + 1
-        rough_values[at] = value
-        rough_ids[at] = row
-    values = np.empty(column.size, np.int64)
-    ids = np.empty(column.size, np.int32)
-    offsets = np.zeros(buckets + 1, np.int32)
-    offsets[buckets] = column.size
+        values[at] = value
+        ids[at] = row
+
+
+@compiled
+def refine(
+    rough_values: Ticks,
+    rough_ids: Positions,
+    heads: Positions,
+    base: int,
+    shift: int,
+    fine: int,
+    values: Ticks,
+    ids: Positions,
+    offsets: Positions,
+) -> None:
+    """Distribute each coarse bucket to its fine ones; its rows and its part of the result fit into a cache."""
+    buckets = offsets.size - 1
+    offsets[buckets] = values.size
     next_place = np.empty((1 << fine) + 1, np.int32)
-    for number in range(coarse):
+    for number in range(heads.size - 1):
         first, last, lowest = heads[number], heads[number + 1], number << fine
         next_place[:] = 0
         for at in range(first, last):
@@ -137,7 +147,6 @@ def scatter_twice(column: Ticks, base: int, shift: int, buckets: int, fine: int)
             next_place[within] = place + 1
             values[place] = value
             ids[place] = rough_ids[at]
-    return values, ids, offsets
 
 
 @compiled
@@ -169,9 +178,10 @@ def sort_buckets(values: Ticks, ids: Positions, offsets: Positions, shift: int) 
         if last - first < 2 or (shift == 0 and 0 < number < buckets - 1):
             continue
         if last - first > 48:
-            order = np.argsort(values[first:last], kind="mergesort")
-            values[first:last] = values[first:last][order]
-            ids[first:last] = ids[first:last][order]
+            if not in_order(values[first:last]):
+                order = np.argsort(values[first:last], kind="mergesort")
+                values[first:last] = values[first:last][order]
+                ids[first:last] = ids[first:last][order]
             continue
         for at in range(first + 1, last):
             value, row, gap = values[at], ids[at], at

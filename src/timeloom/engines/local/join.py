@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
 from timeloom.engines.algorithms import choices, find
 from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.counting import exists
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, positions
@@ -62,14 +63,23 @@ class LocalJoin:
         """All pairs."""
         return find(self.problem(), self.boxes, self.request.algorithm)
 
+    def left_rows(self) -> pa.Table:
+        """The left rows that a semi or an anti join keeps. Unless an algorithm is asked for, no pair is listed."""
+        if self.request.algorithm == "auto":
+            matched = exists(self.problem(), self.boxes)
+        else:
+            matched, _ = self.matches().matched()
+        kept = np.flatnonzero(matched if self.request.how == "semi" else ~matched)
+        return self.left.table.select([column.left for column in self.columns]).take(pa.array(kept))
+
 
 def join(left: object, right: object, request: JoinRequest) -> Any:
     """Join two local tables."""
     task = LocalJoin(left, right, request)
-    matches = task.matches()
     if request.how in ("semi", "anti"):
-        result = _left_rows(task, matches)
-    elif request.how == "inner" and (fused := _fused(task, matches)) is not None:
+        return answer(task.left_rows(), task.rejected, request.policy, task.restore)
+    matches = task.matches()
+    if request.how == "inner" and (fused := _fused(task, matches)) is not None:
         result = fused
     else:
         result = _assemble(
@@ -82,15 +92,13 @@ def join(left: object, right: object, request: JoinRequest) -> Any:
 def join_batches(left: object, right: object, request: JoinRequest, rows: int) -> Iterator[pa.RecordBatch]:
     """Join two local tables and yield the result in record batches of bounded size."""
     task = LocalJoin(left, right, request)
-    matches = task.matches()
-    return _batches(task, matches, rows)
+    if request.how in ("semi", "anti"):
+        return iter(task.left_rows().to_batches(max_chunksize=rows))
+    return _batches(task, task.matches(), rows)
 
 
 def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.RecordBatch]:
     how = task.request.how
-    if how in ("semi", "anti"):
-        yield from _left_rows(task, matches).to_batches(max_chunksize=rows)
-        return
     left_seen, right_seen = np.zeros(matches.left_rows, np.bool_), np.zeros(matches.right_rows, np.bool_)
     pairs: Iterator[tuple[Rows, Rows]] = matches.batches(rows)
     for lefts, rights in pairs:
@@ -143,12 +151,6 @@ def _layout(left: pa.Table, right: pa.Table, request: JoinRequest) -> list[Outpu
         overlap=request.overlap,
         columns=request.columns,
     )
-
-
-def _left_rows(task: LocalJoin, matches: Matches) -> pa.Table:
-    matched, _ = matches.matched()
-    kept = np.flatnonzero(matched if task.request.how == "semi" else ~matched)
-    return task.left.table.select([column.left for column in task.columns]).take(pa.array(kept))
 
 
 def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
