@@ -213,7 +213,7 @@ def test_help_loads_nothing_heavy():
     assert "join" in ended.stdout
 
 
-def test_standard_streams_and_a_reader_that_goes_away(here):
+def test_standard_streams_and_a_full_disk_behind_them(here):
     shell = (
         f"cat left.csv | {sys.executable} -m timeloom.cli join - right.csv --columns note,n; "
         f"{sys.executable} -m timeloom.cli join left.csv right.csv > /dev/full"
@@ -223,3 +223,12 @@ def test_standard_streams_and_a_reader_that_goes_away(here):
     assert ended.returncode == 1
     assert "No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_pipe_that_closes_early_is_no_error_to_talk_about(here):
+    rows = 20_000
+    parquet.write_table(pa.table({"start": range(rows), "end": range(20, rows + 20)}), "big.parquet")
+    shell = f"{sys.executable} -m timeloom.cli join big.parquet big.parquet | head -1; echo ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines() == ['"start","end","start_right","end_right"', "141"]
+    assert ended.stderr == ""

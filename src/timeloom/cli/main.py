@@ -72,9 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", DroppedRowsWarning)
         warnings.showwarning = _warn
         try:
-            code = program().main(arguments, "timeloom", standalone_mode=False, obj=state)
+            group = program()
+            with group.make_context(
+                "timeloom", list(sys.argv[1:] if arguments is None else arguments), obj=state
+            ) as context:
+                group.invoke(context)
             sys.stdout.flush()
-            return code if isinstance(code, int) else 0
+            return 0
+        except click.exceptions.Exit as stop:
+            return stop.exit_code
         except (click.Abort, KeyboardInterrupt):
             say("timeloom: interrupted; nothing half-written was left behind")
             return INTERRUPTED

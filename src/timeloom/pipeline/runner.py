@@ -19,7 +19,7 @@ from timeloom.pipeline.samples import show_sample
 from timeloom.pipeline.staging import Outputs, Target, link_tree
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 
-SAMPLE_ROWS = 40
+SAMPLE_ROWS = 400
 
 
 class Watcher(Protocol):

@@ -8,6 +8,7 @@ import pyarrow as pa
 from timeloom.model.period import Period
 from timeloom.report.record import SinkRecord
 
+MOST_BARS = 24
 MOST_COLUMNS = 12
 MOST_LETTERS = 60
 
@@ -19,6 +20,7 @@ def show_sample(record: SinkRecord, table: pa.Table, periods: list[Period]) -> N
     record.sample = [[_shown(value) for value in list(row.values())[:MOST_COLUMNS]] for row in rows[:10]]
     if not periods:
         return
+    record.legend = [f"{period.start} – {period.end}" for period in periods]
     taken = {name for period in periods for name in (period.start, period.end)}
     labels = [name for name in table.column_names if name not in taken]
     for row in rows:
@@ -26,7 +28,21 @@ def show_sample(record: SinkRecord, table: pa.Table, periods: list[Period]) -> N
         if spans[0] is not None:
             label = " · ".join(_shown(row[name]) for name in labels[:3] if row[name] is not None)
             record.bars.append({"label": label, "spans": [span for span in spans if span is not None]})
-    record.bars.sort(key=lambda bar: (str(type(bar["spans"][0]["start"])), bar["spans"][0]["start"]))
+    record.bars = _closest(sorted(record.bars, key=_start))
+
+
+def _start(bar: dict[str, Any]) -> float:
+    start: float = bar["spans"][0]["start"]
+    return start
+
+
+def _closest(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The bars, sorted by start, that lie closest together: a picture of them shows more than specks."""
+    starts = range(max(1, len(bars) - MOST_BARS + 1))
+    first = min(
+        starts, key=lambda at: _start(bars[min(at + MOST_BARS, len(bars)) - 1]) - _start(bars[at]) if bars else 0
+    )
+    return bars[first : first + MOST_BARS]
 
 
 def _span(row: dict[str, Any], period: Period) -> dict[str, Any] | None:

@@ -75,15 +75,16 @@ def _source(source: Data) -> str:
     fit = 100 * source["admitted"] / source["rows"] if source["rows"] else 100.0
     out = 100 - fit if source["rows"] else 0.0
     mark = '<span class="ok">✓ every row</span>' if source["balanced"] else '<span class="no">✗ rows are missing</span>'
-    why = "".join(f"<br>{_count(count)} × {_text(reason)}" for reason, count in source["reasons"].items())
-    kept = f"<br>kept in {_text(source['quarantine'])}" if source["quarantine"] and source["quarantined"] else ""
+    why = [f"{_count(count)} × {_text(reason)}" for reason, count in source["reasons"].items()]
+    if source["quarantine"] and source["quarantined"]:
+        why.append(f"kept in {_text(source['quarantine'])}")
     return (
         f'<tr><td><b>{_text(source["name"])}</b> <span class="soft">{_text(source["format"])}</span>'
         f'<br><span class="soft">{_text(source["place"])}</span>'
         f"<td class=n>{_count(source['rows'])}<td class=n>{_count(source['admitted'])}"
         f"<td class=n>{_count(source['quarantined'])}<td class=n>{_count(source['dropped'])}"
         f'<td>{mark}<div class="balance"><i class="fit" style="width:{fit:.3f}%"></i>'
-        f'<i class="out" style="width:{out:.3f}%"></i></div><span class="soft">{why}{kept}</span>'
+        f'<i class="out" style="width:{out:.3f}%"></i></div><span class="soft">{"<br>".join(why)}</span>'
         f"<td class=n>{source['seconds']:.1f} s</tr>"
     )
 
@@ -138,6 +139,13 @@ def _sink(sink: Data) -> str:
     return (
         f'<section class="box"><h3>{_text(sink["name"])}</h3><div class="soft">{_count(sink["rows"])} rows · '
         f"{size:,.2f} MB · {_text(sink['format'])}, {_text(sink['mode'])} · {sink['seconds']:.1f} s · "
-        f"{_text(sink['place'])}</div>{draw(sink['bars'])}"
+        f"{_text(sink['place'])}</div>{_legend(sink)}{draw(sink['bars'])}"
         f'<details><summary>first rows</summary><table class="sample"><tr>{head}</tr>{rows}</table></details></section>'
     )
+
+
+def _legend(sink: Data) -> str:
+    """Say which colour is which period."""
+    marks = zip(("own", "other"), sink["legend"], strict=False)
+    shown = "".join(f'<span class="key {kind}"></span>{_text(name)} ' for kind, name in marks)
+    return f'<div class="legend soft">{shown}</div>' if sink["bars"] else ""

@@ -56,6 +56,7 @@ class SinkRecord:
     columns: list[str] = field(default_factory=list)
     sample: list[list[str]] = field(default_factory=list)
     bars: list[dict[str, Any]] = field(default_factory=list)
+    legend: list[str] = field(default_factory=list)
 
 
 @dataclass
