@@ -108,13 +108,13 @@ def slides(data: Orders, index: tl.BitemporalIndex, peers: dict, budget: int) ->
         ("application slides", data.latest, (0, 1), budget, "1/1.3 x"),
     ]
     cases += [(f"both, 1:{n}", middle, (1, n), max(200, 2 * n), "1 x") for n in (1, 4, 10, 100)]
-    for case, sys, ratio, steps, target in cases:
+    for case, at, ratio, steps, target in cases:
         for name, peer in peers.items():
             count = steps if name == "timeline index" else min(steps, 20)
-            peer.initial(sys, app)
-            same(list(our_query(index, sys, app, ratio, min(count, 50)))[1:], peer_slides(peer, ratio, min(count, 50)))
-            ours = sliding(index, sys, app, ratio, count) / count
-            theirs = peer_sliding(peer, sys, app, ratio, count) / count
+            peer.initial(at, app)
+            same(list(our_query(index, at, app, ratio, min(count, 50)))[1:], peer_slides(peer, ratio, min(count, 50)))
+            ours = sliding(index, at, app, ratio, count) / count
+            theirs = peer_sliding(peer, at, app, ratio, count) / count
             lines.append(
                 Line(f"{case} (µs)", ours * 1e6, name, theirs * 1e6, target if name == "timeline index" else "")
             )

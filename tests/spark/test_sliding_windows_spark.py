@@ -1,7 +1,7 @@
 """Sliding windows on Spark return what they return on local tables, and nothing runs before it is asked for."""
 
 import random
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
 import pytest
@@ -81,17 +81,19 @@ def test_backward_windows_and_no_rows(spark):
         assert found.to_pylist() == tl.sliding_windows(table, **call, meaning=meaning).to_pylist()
 
 
-def test_dates(spark):
+def test_dates_and_timestamps(spark):
     table = history()
-    first = date(2020, 1, 1)
-
-    def dates(name):
-        days = table[name].to_pylist()
-        return pa.array([None if day is None else first + timedelta(days=day) for day in days], pa.date32())
-
+    kinds = {"sys": (datetime(2020, 3, 8, tzinfo=UTC), timedelta(hours=1), pa.timestamp("us", "UTC"))}
+    kinds["app"] = (date(2020, 1, 1), timedelta(days=1), pa.date32())
     for name in ("sys_start", "sys_end", "app_start", "app_end"):
-        table = table.set_column(table.column_names.index(name), name, dates(name))
-    call = {"sys": tl.Slide("2020-01-04", "4 days", "1 day"), "app": tl.Slide(first, "3 days", "1 day"), "steps": 6}
+        first, unit, kind = kinds[name[:3]]
+        instants = [None if count is None else first + count * unit for count in table[name].to_pylist()]
+        table = table.set_column(table.column_names.index(name), name, pa.array(instants, kind))
+    call = {
+        "sys": tl.Slide(datetime(2020, 3, 8, 3, tzinfo=UTC), "4 hours", "1 hour"),
+        "app": tl.Slide(date(2020, 1, 2), "3 days", "1 day"),
+        "steps": 6,
+    }
     found = tl.sliding_windows(on_spark(spark, table), **call, bounds=True).toArrow()
     assert found.to_pylist() == tl.sliding_windows(table, **call, bounds=True).to_pylist()
 

@@ -30,6 +30,8 @@ from timeloom.model.sliding_windows import STEP, WindowRequest
 
 Batches = Iterator[pa.RecordBatch]
 
+ENOUGH = 500_000
+
 _PARTS = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count"), "min": ("min",), "max": ("max",)}
 """The functions that are put together from the parts of each task, and those parts."""
 
@@ -70,7 +72,7 @@ class Plan:
         self.df = df
         self.request = request
         self.schema = schema
-        self.sample = to_arrow_schema(schema).empty_table()
+        self.sample = to_arrow_schema(schema, timezone="UTC").empty_table()
         require_columns(schema.names, [m.column for m in request.measures if m.column], "input")
         for period in (request.sys_period, request.app_period):
             require_columns(schema.names, [period.start, period.end], "input")
@@ -84,7 +86,7 @@ class Plan:
     def changes(self) -> DataFrame:
         """The rows that enter and leave."""
         none = self.history.sys_start
-        schema = from_arrow_schema(local.changes(self.sample, none, none, self.request.steps).schema)
+        schema = _spark_schema(local.changes(self.sample, none, none, self.request.steps).schema)
         return self.df.mapInArrow(partial(_changes, request=self.request, windows=self.windows), schema)
 
     def members(self, columns: list[str]) -> DataFrame:
@@ -92,12 +94,12 @@ class Plan:
         none = self.history.sys_start
         sample = local.members(self.sample, none, none).select([STEP, *columns])
         task = partial(_members, request=self.request, windows=self.windows, columns=columns)
-        return self.df.mapInArrow(task, from_arrow_schema(sample.schema))
+        return self.df.mapInArrow(task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
         """The rows with an invalid period, and why."""
         sample = local.admit_history(self.sample, self.request)[1]
-        return self.df.mapInArrow(partial(_rejected, request=self.request), from_arrow_schema(sample.schema))
+        return self.df.mapInArrow(partial(_rejected, request=self.request), _spark_schema(sample.schema))
 
     def aggregates(self) -> DataFrame:
         """One row a step, in order, also for steps without rows."""
@@ -108,7 +110,7 @@ class Plan:
         names = [STEP]
         if request.bounds:
             bounds = pa.table({STEP: _axis(request)} | local.window_columns(self.windows, self.history))
-            joined = joined.join(F.broadcast(spark.createDataFrame(bounds)), STEP)
+            joined = joined.join(F.broadcast(spark.createDataFrame(bounds, _spark_schema(bounds.schema))), STEP)
             names = bounds.column_names
         return joined.select(*names, *(self._finished(measure) for measure in request.measures)).orderBy(STEP)
 
@@ -123,7 +125,7 @@ class Plan:
         sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
         task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
         totals = [_TOTAL[str(part.function)](part.name).alias(part.name) for part in self.parts]
-        return frame.mapInArrow(task, from_arrow_schema(sample.schema)).groupBy(STEP).agg(*totals)
+        return frame.mapInArrow(task, _spark_schema(sample.schema)).groupBy(STEP).agg(*totals)
 
     def _from_rows(self) -> DataFrame | None:
         """Measures that need all rows of a step at once."""
@@ -137,7 +139,7 @@ class Plan:
                 )
         fields = [T.StructField(measure.name, self.kinds[measure.name]) for measure in self.whole]
         schema = T.StructType([T.StructField(STEP, T.LongType()), *fields])
-        kinds, measures = to_arrow_schema(schema).types[1:], self.whole
+        kinds, measures = to_arrow_schema(schema, timezone="UTC").types[1:], self.whole
 
         def whole_step(rows: pa.Table) -> pa.Table:
             return _whole_step(rows, measures, kinds)
@@ -175,6 +177,11 @@ def _parts(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return tuple(found.values())
 
 
+def _spark_schema(schema: pa.Schema) -> T.StructType:
+    """The types of an Arrow schema in Spark; a timestamp without zone stays without."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
@@ -206,17 +213,34 @@ def _rejected(batches: Batches, request: WindowRequest) -> Batches:
 
 
 def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Measure, ...]) -> Batches:
-    """The parts of a whole partition: one row a step."""
+    """The parts of a whole partition: one row a step. Rows wait until there are enough to be worth a pass."""
+    waiting: list[tuple[pa.Table, Ticks, Ticks]] = []
     total: dict[str, pa.Array] | None = None
     for batch in batches:
         table, enter, leave = _runs(batch, request, windows)
-        found = local.step_measures(table, enter, leave, request.steps, parts, 1)
-        if total is None:
-            total = found
-            continue
-        total = {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
+        inside = np.flatnonzero(enter < leave)
+        columns = dict.fromkeys(part.column for part in parts if part.column)
+        waiting.append((table.select(list(columns)).take(pa.array(inside)), enter[inside], leave[inside]))
+        if sum(enter.size for _, enter, _ in waiting) >= ENOUGH:
+            total, waiting = _added(total, waiting, request, parts), []
+    if waiting:
+        total = _added(total, waiting, request, parts)
     if total is not None:
         yield from pa.table({STEP: _axis(request)} | total).to_batches()
+
+
+def _added(
+    total: dict[str, pa.Array] | None,
+    waiting: list[tuple[pa.Table, Ticks, Ticks]],
+    request: WindowRequest,
+    parts: tuple[Measure, ...],
+) -> dict[str, pa.Array]:
+    tables, enters, leaves = zip(*waiting, strict=True)
+    enter, leave = np.concatenate(enters), np.concatenate(leaves)
+    found = local.step_measures(pa.concat_tables(tables), enter, leave, request.steps, parts, 1)
+    if total is None:
+        return found
+    return {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
 
 
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> pa.Table:
