@@ -68,6 +68,7 @@ def _read_node(forest, events, number):
         "n_asc": [int(p) for p in listed["asc"]],
         "d_desc": list(reversed(own)),
         "last_end": int(record["last_end"]),
+        "earliest": int(record["earliest"]),
         "left": None,
         "right": None,
     }
@@ -132,6 +133,7 @@ def _check_list(events, node, low, high):
         assert all(events[a][1] >= events[b][1] for a, b in pairwise(part))
     assert all(events[a][0] <= events[b][0] for a, b in pairwise(node["n_asc"]))
     assert all(events[i][1] < node["last_end"] for i in expected)
+    assert node["earliest"] == min(early, default=2**31 - 1)
 
 
 def _check_point(events, point):

@@ -23,11 +23,20 @@ from timeloom.kernels.order import Positions, Ticks
 
 FOREVER = 2**63 - 1
 NEVER = -(2**63)
+NOWHERE = 2**31 - 1
 STRIDE = 64
 EVENTS, NODES, LISTED, BASE = range(4)
 
 NODE = np.dtype(
-    [("last_end", "i8"), ("first", "i4"), ("own_stop", "i4"), ("list_at", "i4"), ("list_stop", "i4")], align=True
+    [
+        ("last_end", "i8"),
+        ("first", "i4"),
+        ("own_stop", "i4"),
+        ("list_at", "i4"),
+        ("list_stop", "i4"),
+        ("earliest", "i4"),
+    ],
+    align=True,
 )
 ENTRY = np.dtype([("end", "i8"), ("desc", "i4"), ("asc", "i4")], align=True)
 Records = NDArray[np.void]
@@ -40,8 +49,9 @@ class Forest(NamedTuple):
     Node k has the start ``dkey[k]`` and owns the events from ``nodes[k].first`` on; of these, those before its
     ``own_stop`` are the d-part of its list, whose n-part is ``list_at:list_stop`` of ``lists``. The list is the
     max-list of a forest-point if the node is its dummy, and a left-list otherwise; nothing in it ends after
-    ``last_end``. The tail begins at ``first`` of the node behind the last. ``guide`` repeats every 64th start, for
-    short searches. An open event at position p that is in the n-part of a max-list stands there at ``slot[p]``.
+    ``last_end``, and nothing in its n-part stands before ``earliest``. The tail begins at ``first`` of the node behind
+    the last. ``guide`` repeats every 64th start, for short searches. An open event at position p that is in the n-part
+    of a max-list stands there at ``slot[p]``.
 
     The entry k of a list holds two things side by side: the end and the position of its k-th event by descending end,
     and the position of its k-th event by ascending start.
@@ -147,6 +157,7 @@ def index_tail(forest: Forest, events: int) -> None:
     record["last_end"] = FOREVER
     record["list_at"] = forest.nodes[node - 1]["list_stop"] if node > 1 else forest.counts[BASE]
     record["list_stop"] = record["list_at"]
+    record["earliest"] = NOWHERE
     weight = 1
     while node & weight == 0:
         merge_points(forest, node - weight, node)
@@ -179,6 +190,7 @@ def merge_points(forest: Forest, root: int, last: int) -> None:
         join_descending(forest, begin, kept, own, own_stop, middle, stop)
     forest.nodes[last]["list_at"] = begin
     forest.nodes[last]["list_stop"] = grown
+    forest.nodes[last]["earliest"] = forest.lists[begin]["asc"] if grown > begin else NOWHERE
     mark_open_between(forest, begin, grown)
 
 
@@ -189,6 +201,7 @@ def retire(forest: Forest, root: int, begin: int, kept: int, middle: int, bound:
     record["list_at"] = at
     record["list_stop"] = at + middle - kept
     forest.counts[LISTED] = at + middle - kept
+    record["earliest"] = NOWHERE
     if kept == middle:
         return
     record["last_end"] = max(record["last_end"], forest.lists[kept]["end"])
@@ -204,6 +217,7 @@ def retire(forest: Forest, root: int, begin: int, kept: int, middle: int, bound:
         else:
             forest.lists[at]["asc"] = position
             at += 1
+    record["earliest"] = forest.lists[record["list_at"]]["asc"]
 
 
 @compiled

@@ -16,6 +16,7 @@ from timeloom.kernels.stab_forest import (
     LISTED,
     NEVER,
     NODES,
+    NOWHERE,
     STRIDE,
     Forest,
     allocate,
@@ -114,6 +115,7 @@ def find_homes(forest: Forest) -> Positions:
         record["own_stop"] = own_stop
         record["last_end"] = last_end if node < dummy else FOREVER
         record["list_stop"] = 0
+        record["earliest"] = NOWHERE
     return homes
 
 
@@ -199,3 +201,4 @@ def fill_ascending(forest: Forest, homes: Positions) -> None:
             record = forest.nodes[homes[position]]
             forest.lists[record["list_stop"]]["asc"] = position
             record["list_stop"] += 1
+            record["earliest"] = min(record["earliest"], position)

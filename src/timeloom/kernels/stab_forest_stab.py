@@ -76,7 +76,7 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
         low, high = record["list_at"], record["list_stop"]
         if station > node:
             digits = -1
-            if low == high:
+            if record["earliest"] >= after:
                 continue
             entry = low
             if marks.size and marks[2 * level] == low:
