@@ -110,8 +110,8 @@ def _plan(entries: Entries, instants: Ticks, what: int, fires: int = 0) -> list[
     What is due at the end of the axis is asked for only if that has come.
     """
     now = instants <= entries[:, TIME]
-    entries[now, WHAT] |= what
-    entries[now, FIRES] |= fires
+    entries[:, WHAT] |= now * what
+    entries[:, FIRES] |= now * fires
     later = ~now & (instants < MAX_TICK)
     if not later.any():
         return []

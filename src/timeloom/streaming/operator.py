@@ -121,9 +121,9 @@ class EndpointJoin:
         return self._run(np.concatenate(entries), complete, refused)
 
     def _run(self, agenda: Entries, complete: int, refused: tuple[Refused, ...]) -> Emitted:
-        due = agenda[:, TIME] <= complete
-        self._pending, agenda = agenda[~due], agenda[due]
         agenda = agenda[np.argsort(agenda[:, TIME], kind="stable")]
+        due = int(np.searchsorted(agenda[:, TIME], complete, side="right"))
+        self._pending, agenda = agenda[due:].copy(), agenda[:due]
         self._live = with_room(self._live, len(agenda))
         self._make_room_to_wait()
         state = np.zeros(5, np.int64)
