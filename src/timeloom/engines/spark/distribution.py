@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from timeloom.engines.admission import VALID
@@ -65,20 +65,17 @@ class Distribution:
     @cached_property
     def placed(self) -> DataFrame:
         """The packed rows of both sides with the first and the last slice that each goes to."""
-        sides = (self.left, self.right)
-        ranked = [self._reaching(side, [F.expr(sample_rank(side.admitted, side.key)).alias("rank")]) for side in sides]
-        bounds = boundaries(ranked[0].unionAll(ranked[1]), self.slicing)
-        packed = [self._reaching(side, self.packing.columns(side.admitted)) for side in sides]
-        both = packed[0].unionAll(packed[1]).join(F.broadcast(bounds), F.lit(True), "left")
-        numbered = number(both, {"first": "low", "last": "high"}, self.slicing.slices)
+        rows = self._reaching(self.left).unionAll(self._reaching(self.right))
+        bounded = rows.join(F.broadcast(boundaries(rows, self.slicing)), F.lit(True), "left")
+        numbered = number(bounded, {"first": "low", "last": "high"}, self.slicing.slices)
         if not self.slicing.by_key:
             return numbered
         hot = F.expr("coalesce(array_contains(hot, key), false)")
         sliced = {name: F.expr(f"CASE WHEN hot THEN {name} ELSE 0 END") for name in ("first", "last")}
         return numbered.withColumn("hot", hot).withColumns(sliced)
 
-    def _reaching(self, side: Sent, columns: list[Column]) -> DataFrame:
-        """Rows with the ticks from ``low`` to ``high`` at which they must be present; invalid rows have none."""
+    def _reaching(self, side: Sent) -> DataFrame:
+        """Packed rows with the ticks from ``low`` to ``high`` at which they must be present; invalid rows have none."""
         admitted = side.admitted
         valid = f"{admitted.verdict} = {VALID}"
         ticked = side.rows.select(
@@ -86,7 +83,8 @@ class Distribution:
             F.expr(f"CAST({side.key} AS BIGINT) AS key"),
             F.expr(f"CASE WHEN {valid} THEN {admitted.columns.start} END AS start"),
             F.expr(f"CASE WHEN {valid} THEN {admitted.columns.end} END AS end"),
-            *columns,
+            F.expr(f"{sample_rank(admitted, side.key)} AS rank"),
+            *self.packing.columns(admitted),
         )
         low, high = reach(admitted.side, self.pieces)
         return ticked.withColumns({"low": F.expr(low), "high": F.expr(high)})
