@@ -1,0 +1,169 @@
+"""What tasks of a counting join do with rows that are cut at any boundaries: counts and aggregates add up.
+
+No Spark runs here: the tests send rows as the plans do, for boundaries that a plan would hardly choose.
+"""
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import types as T
+
+import timeloom as tl
+from drawing import keys_for, periods
+from timeloom.engines.spark.counting_parts import EXTREME, TERMS, parts_of
+from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
+from timeloom.engines.spark.parcels import BITS, END_HOME, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.pieces import cover
+from timeloom.engines.spark.readers import ShuffledRows
+from timeloom.engines.spark.tasks import Matcher
+from timeloom.model.measures import Measure
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+PARTITIONS = 3
+RELATIONS = [
+    *("before", "meets", "overlaps", "starts", "during", "finishes", "equals"),
+    *("after", "met_by", "overlapped_by", "started_by", "contains", "finished_by"),
+    *("intersects", "meets | met_by", "before | after | during", "overlaps | meets"),
+    tl.iseql.start_preceding(delta=3),
+    tl.iseql.end_following(epsilon=2),
+    tl.iseql.left_overlap(delta=3, epsilon=3),
+    ~tl.iseql.during(delta=5, epsilon=2),
+    tl.Relation(start_start=(-2, 2), end_end=(-1, 3)),
+    tl.Relation(start_end=(-3, 3)) | tl.allen.during,
+    tl.Relation(start_start=(1, 0)),
+]
+MEASURES = (
+    Measure("known", "count", "value"),
+    Measure("total", "sum", "value"),
+    Measure("mean", "avg", "value"),
+    Measure("least", "min", "value"),
+    Measure("greatest", "max", "value"),
+)
+VALUES = st.sampled_from([None, 0.1, -1e15, 1e15, 3e-7])
+BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
+PLACES = {"start": 0, "end": 1, "key": 2, "value": 3}
+
+
+@st.composite
+def tables(draw):
+    rows = draw(periods())
+    columns = list(zip(*rows, strict=True)) or [(), ()]
+    return pa.table(
+        {
+            "start": pa.array(columns[0], pa.int64()),
+            "end": pa.array(columns[1], pa.int64()),
+            "key": pa.array(draw(keys_for(rows)), pa.string()),
+            "value": pa.array(draw(st.lists(VALUES, min_size=len(rows), max_size=len(rows))), pa.float64()),
+        }
+    )
+
+
+def reach(side, row, pieces):
+    """The first and the last tick at which a row must be present."""
+    ticks = []
+    for piece in pieces:
+        if piece.driven == side:
+            ticks.append(row["end"] if piece.driver.by_end else row["start"])
+            continue
+        points = list(zip((row["start"], row["end"]), piece.driver.point, strict=True))
+        low = max((point + lo for point, (lo, _) in points if lo is not None), default=MIN_TICK)
+        high = min((point + hi for point, (_, hi) in points if hi is not None), default=MAX_TICK)
+        if low <= high:
+            ticks += [low, high]
+    return (min(ticks), max(ticks)) if ticks else (MIN_TICK, MIN_TICK)
+
+
+def sent(side, table, pieces, bounds):
+    """The packed copies of a side's rows, each with its tag."""
+    for row in table.to_pylist():
+        if side == "right" and row["key"] is None:
+            continue
+        first, last = (bisect_right(bounds, tick) for tick in reach(side, row, pieces))
+        for number in range(first, last + 1):
+            bits = (RIGHT if side == "right" else 0) | (SOLE if first == last else 0)
+            bits |= START_HOME if bisect_right(bounds, row["start"]) == number else 0
+            bits |= END_HOME if bisect_right(bounds, row["end"]) == number else 0
+            place = ({"a": 0, "b": 1, None: 2}[row["key"]] + number) % PARTITIONS
+            yield {"tag": (number * BITS + bits) * PARTITIONS + place} | {f"p{PLACES[name]}": row[name] for name in row}
+
+
+def partitions(left, right, pieces, bounds):
+    """The batch that each task receives."""
+    kinds = [pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64()]
+    schema = pa.schema(list(zip(("tag", "p0", "p1", "p2", "p3"), kinds, strict=True)))
+    rows = [*sent("left", left, pieces, bounds), *sent("right", right, pieces, bounds)]
+    for place in range(PARTITIONS):
+        mine = [row for row in rows if row["tag"] % PARTITIONS == place]
+        if mine:
+            yield pa.RecordBatch.from_pylist(mine, schema)
+
+
+def matcher_of(pieces):
+    sides = [SideLayout(side, Period(), "p0", "p1", ("p2",)) for side in ("left", "right")]
+    return Matcher(ShuffledRows(PARTITIONS), *sides, pieces, Policy(), "auto")
+
+
+def added_up(part, values):
+    known = [value for value in values if value is not None]
+    if part.role == TERMS:
+        terms = [term for value in known for term in value]
+        return math.fsum(terms) if terms else None
+    if part.role == EXTREME:
+        return (min if part.measure.function == "min" else max)(known, default=None)
+    return sum(known)
+
+
+def counted(left, right, relation, bounds, best=None):
+    """All rows with their counts and aggregates: those that tasks know alone, and those that they know together."""
+    pieces = cover(tl.relation(relation).boxes())
+    batches = list(partitions(left, right, pieces, bounds))
+    names = (*left.column_names, "count", *(measure.name for measure in MEASURES))
+    places = ({name: PLACES[name] for name in left.column_names}, PLACES)
+    relation = tl.relation(relation)
+    algorithm = "ranks" if relation == tl.allen.intersects else "dominance"
+    task = CountTask(matcher_of(pieces), relation.boxes(), algorithm, MEASURES, places, names, best)
+    found = [tuple(row.values()) for batch in batches for out in task([batch]) for row in out.to_pylist()]
+    parts = parts_of(MEASURES, T.StructType([T.StructField("value", T.DoubleType())]))
+    reported = ("start", "end", "key", "count", *(part.name for part in parts))
+    partial = PartialCountTask(matcher_of(pieces), parts, PLACES, reported)
+    known = defaultdict(list)
+    for batch in batches:
+        for out in partial([batch]):
+            for row in out.to_pylist():
+                known[row["start"], row["end"], row["key"]].append(row)
+    for row in left.to_pylist():
+        first, last = (bisect_right(bounds, tick) for tick in reach("left", row, pieces))
+        if first < last:
+            rows = known.get((row["start"], row["end"], row["key"]), [])
+            total = {part.name: added_up(part, [one[part.name] for one in rows]) for part in parts}
+            present, terms, mean, _, least, greatest = total.values()
+            mean = None if not present else mean / present
+            count = sum(one["count"] for one in rows)
+            found.append((*row.values(), count, present, terms, mean, least, greatest))
+    return found
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@given(tables(), tables(), BOUNDS)
+@settings(max_examples=12, deadline=None)
+def test_counts_and_aggregates_of_slices_add_up(relation, left, right, bounds):
+    aggregates = {measure.name: (measure.column, measure.function) for measure in MEASURES}
+    expected = tl.count_join(left, right, relation, on="key", aggregates=aggregates)
+    found = counted(left, right, relation, bounds)
+    assert sorted(map(repr, found)) == sorted(repr(tuple(row.values())) for row in expected.to_pylist())
+
+
+@given(tables(), tables(), BOUNDS, st.integers(0, 3), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_the_best_of_each_task_hold_the_best_of_all(left, right, bounds, k, grouped):
+    offered = [row[:5] for row in counted(left, right, "intersects", bounds, Best(k, ("p2",) if grouped else ()))]
+    expected = tl.top_k(left, right, k, on="key", by="key" if grouped else None, ties="all")
+    for row in map(repr, (tuple(row.values()) for row in expected.to_pylist())):
+        assert row in map(repr, offered)
