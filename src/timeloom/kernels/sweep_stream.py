@@ -181,13 +181,14 @@ def scan(
     out: Cells,
 ) -> int:
     """Write the pairs of one row with all live partners in these ranges; each is written before it is judged."""
-    other, name = 1 - side, maps[side, gapless.NAME, element]
+    other, begin = 1 - side, written
     for at in range(maps[other, gapless.COUNT, 0]):
-        out[side, written] = name
         out[other, written] = maps[other, gapless.NAME, at]
-        out[INSTANT, written] = time
         start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
         written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
+    for at in range(begin, written):
+        out[side, at] = maps[side, gapless.NAME, element]
+        out[INSTANT, at] = time
     return written
 
 
