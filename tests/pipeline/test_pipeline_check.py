@@ -1,5 +1,6 @@
 """Pipeline files are checked whole: every fault with its place and a hint, nothing run, no secret shown."""
 
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -144,6 +145,13 @@ def test_anchors_and_merges(tmp_path):
     pipeline = load(str(tmp_path / "p.yml"), Secrets({}))
     assert pipeline.sources["b"].path == "b.csv"
     assert pipeline.sources["b"].keys == ["key"]
+
+
+def test_the_documented_example_is_sound(tmp_path):
+    document = (pathlib.Path(__file__).parents[2] / "docs/pipeline.md").read_text()
+    (tmp_path / "p.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
+    pipeline = load(str(tmp_path / "p.yml"), Secrets({"DB_PASSWORD": "hush"}))
+    assert list(pipeline.sources) == ["shifts", "calls", "people"]
 
 
 def test_a_missing_file_is_told(capsys):

@@ -14,6 +14,7 @@ from timeloom.errors import InvalidInputError, StorageError, TimeloomError, Usag
 from timeloom.pipeline.execution import run_file
 from timeloom.pipeline.files import read_table
 from timeloom.pipeline.models import Cluster
+from timeloom.pipeline.secrets import Secrets
 from timeloom.pipeline.session import cause
 
 pytestmark = pytest.mark.spark
@@ -160,6 +161,32 @@ def test_catalog_tables_partitions_and_batches(here, spark):
     ]
     assert sorted((row["day"], row["start"]) for row in read_table("out/batches", "json").to_pylist()) == [("tu", 5)]
     spark.sql("drop table days")
+
+
+JDBC = """\
+sources:
+  people:
+    url: "jdbc:derby:memory:people;create=true"
+    table: TABLE
+    options: {user: app, password: "${PASSWORD}", driver: org.apache.derby.jdbc.EmbeddedDriver}
+    period: [since, until]
+sinks: {people: {path: out/people, format: orc}}
+report: r
+"""
+
+
+def test_a_database_table_and_its_password(here, spark):
+    people = spark.createDataFrame([("Ann", 1, 5), ("Bob", 3, 7)], "who string, since int, until int")
+    settings = {"url": "jdbc:derby:memory:people;create=true", "dbtable": "people"}
+    people.write.format("jdbc").options(driver="org.apache.derby.jdbc.EmbeddedDriver", **settings).save()
+    secrets = Secrets({"PASSWORD": "open sesame"})
+    (here / "db.yml").write_text(JDBC.replace("TABLE", "people"))
+    run_file("db.yml", spark=spark, secrets=secrets)
+    assert sorted(row["who"] for row in read_table("out/people", "orc").to_pylist()) == ["Ann", "Bob"]
+    (here / "db.yml").write_text(JDBC.replace("TABLE", "nobody"))
+    with pytest.raises(TimeloomError, match="source 'people' cannot be read"):
+        run_file("db.yml", spark=spark, secrets=secrets)
+    assert not [file for file in (here / "r").iterdir() if "sesame" in file.read_text()]
 
 
 def test_a_driver_killed_in_mid_write_leaves_the_old_output(here):

@@ -11,7 +11,7 @@ def _live_line() -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as line:
         yield line
 
@@ -56,7 +56,7 @@ class Live(Lines):
     def end(self, text: str) -> None:
         """It has ended."""
         self.line.remove_task(self.task)
-        self.line.console.print(f"[green]✓[/] {self.mask(text)}", highlight=False)
+        self.line.console.print("✓ " + self.mask(text), style="green", markup=False, highlight=False)
 
 
 @contextmanager
