@@ -38,7 +38,10 @@ class TimeType:
         if any(is_text(column_type) for is_text in _TEXT):
             hint = "if it holds ISO 8601 text, parse it first, for example with pyarrow.compute.strptime or a cast"
             raise InvalidInputError(f"{where} is text ({column_type}); expected integers, dates or timestamps; {hint}")
-        raise InvalidInputError(f"{where} is {column_type}; expected integers, dates or timestamps")
+        hint = ""
+        if pa.types.is_floating(column_type):
+            hint = "; pandas turns integers with missing values into doubles: .astype('Int64') brings them back"
+        raise InvalidInputError(f"{where} is {column_type}; expected integers, dates or timestamps{hint}")
 
     def to_arrow(self, ticks: Ticks, null: NDArray[np.bool_] | None = None) -> pa.Array:
         """Write ticks as a column of this type; rows marked null become null."""
