@@ -9,35 +9,42 @@ from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, remove_element
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
-from timeloom.kernels.sweep_pairs import NEVER, holds, possible_until, ready, window
+from timeloom.kernels.sweep_layout import (
+    ANTI,
+    BOTH,
+    CHECK,
+    END,
+    ENTRY,
+    EXPIRE,
+    FIRES,
+    FIRING,
+    FROM,
+    HANDLE,
+    INNER,
+    INSTANT,
+    LEFT,
+    LEFT_BOUNDS,
+    LEFT_READY,
+    LEFT_SIDE,
+    MATCHED,
+    NAME,
+    PAIRS,
+    RIGHT_BOUNDS,
+    RIGHT_READY,
+    RIGHT_SIDE,
+    ROWS,
+    SEMI,
+    SIDE,
+    START,
+    TIME,
+    TO,
+    UNMATCHED,
+    WAITERS,
+    WHAT,
+)
+from timeloom.kernels.sweep_pairs import NEVER, holds, ready, window
+from timeloom.kernels.sweep_unmatched import check, next_review, review, write_row
 from timeloom.model.ticks import MAX_TICK
-
-LEFT_SIDE, RIGHT_SIDE = 0, 1
-
-TIME, WHAT, SIDE, FIRES, HANDLE, FROM, TO, NAME = range(8)
-"""The columns of an agenda. ``FIRES`` has a bit for each decision for which the row is ready now."""
-
-END, START, FIRE, CHECK, EXPIRE = 1, 2, 4, 8, 16
-"""What an entry asks for, as bits, in the order in which it is done at one instant."""
-
-INNER, LEFT, SEMI, ANTI = range(4)
-UNMATCHED, MATCHED, WAITING = range(3)
-"""Marks of left rows."""
-
-PAIRS, ROWS, ENTRY, FIRING, WAITERS = range(5)
-"""Where a run stands: what is written; the first entry of its instant; the next entry of it that may fire, or -1
-while the instant has not begun; the number of waiting rows."""
-
-WAITER, WITNESS, UNTIL = range(3)
-"""Unmatched left rows that nothing new can match: each waits for a witness, which may match up to an instant."""
-
-
-LEFT_BOUNDS, RIGHT_BOUNDS, LEFT_READY, RIGHT_READY, BOTH = 0, 8, 16, 18, 20
-"""The columns of the rules, which have a row per decision: the bounds of its box as seen from either side; how long
-after its start and its end a row of either side is ready; whether either side may be ready last."""
-
-LEFT_NAME, RIGHT_NAME, INSTANT, ROW_NAME, ROW_INSTANT = range(5)
-"""The rows of the output: pairs with their instant, and single left rows with theirs."""
 
 
 @compiled
@@ -258,14 +265,6 @@ def settle(maps: Cells, element: int, time: int, how: int, state: Cells, out: Ce
 
 
 @compiled
-def write_row(name: int, time: int, state: Cells, out: Cells) -> None:
-    """Report a single left row."""
-    out[ROW_NAME, state[ROWS]] = name
-    out[ROW_INSTANT, state[ROWS]] = time
-    state[ROWS] += 1
-
-
-@compiled
 def leave(
     agenda: Cells,
     first: int,
@@ -294,74 +293,3 @@ def leave(
             if waits and side == LEFT_SIDE and maps[side, gapless.MARK, element] != MATCHED:
                 write_row(maps[side, gapless.NAME, element], agenda[at, TIME], state, out)
             remove_element(maps, side, element)
-
-
-@compiled
-def check(
-    element: int,
-    time: int,
-    maps: Cells,
-    rules: Cells,
-    waiters: Cells,
-    place: int,
-    state: Cells,
-    out: Cells,
-) -> bool:
-    """Look for the right row that may match this left row longest; without one report the left row.
-
-    With one, the left row waits at this place among the waiters; tell whether it does.
-    """
-    start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
-    witness, until = -1, NEVER
-    for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
-        other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
-        last = possible_until(start, end, other_start, other_end, time, rules)
-        if last > until:
-            witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
-    if until < time:
-        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
-        remove_element(maps, LEFT_SIDE, element)
-        return False
-    maps[LEFT_SIDE, gapless.MARK, element] = WAITING
-    waiters[WAITER, place] = maps[LEFT_SIDE, gapless.KEY, element]
-    waiters[WITNESS, place] = witness
-    waiters[UNTIL, place] = until
-    return True
-
-
-@compiled
-def review(time: int, maps: Cells, rules: Cells, waiters: Cells, state: Cells, out: Cells) -> None:
-    """Look again at every waiting row whose witness can match no more at this instant."""
-    place = 0
-    while place < state[WAITERS]:
-        element = find(maps, LEFT_SIDE, waiters[WAITER, place])
-        stays = element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == WAITING
-        if stays:
-            witness = find(maps, RIGHT_SIDE, waiters[WITNESS, place])
-            last = NEVER
-            if witness >= 0:
-                last = possible_until(
-                    maps[LEFT_SIDE, gapless.START, element],
-                    maps[LEFT_SIDE, gapless.END, element],
-                    maps[RIGHT_SIDE, gapless.START, witness],
-                    maps[RIGHT_SIDE, gapless.END, witness],
-                    time,
-                    rules,
-                )
-            waiters[UNTIL, place] = last
-            if last < time:
-                stays = check(element, time, maps, rules, waiters, place, state, out)
-        if stays:
-            place += 1
-        else:
-            state[WAITERS] -= 1
-            waiters[:, place] = waiters[:, state[WAITERS]]
-
-
-@compiled
-def next_review(waiters: Cells, count: int) -> int:
-    """The first instant at which a witness gives up although nothing happens."""
-    instant = MAX_TICK
-    for place in range(count):
-        instant = min(instant, shifted(waiters[UNTIL, place], 1))
-    return instant

@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_pairs import NEVER
-from timeloom.kernels.sweep_schedule import closing_instants, last_instants, ready_instants
-from timeloom.kernels.sweep_stream import (
+from timeloom.kernels.sweep_layout import (
     ANTI,
     CHECK,
     END,
@@ -25,6 +23,8 @@ from timeloom.kernels.sweep_stream import (
     TO,
     WHAT,
 )
+from timeloom.kernels.sweep_pairs import NEVER
+from timeloom.kernels.sweep_schedule import closing_instants, last_instants, ready_instants
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS, Decision, in_ticks

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.kernels.gapless import COUNT, MARK, NAME, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_stream import FIRING, MATCHED, PAIRS, ROW_NAME, ROWS, TIME, WAITERS, next_review, run
+from timeloom.kernels.sweep_layout import FIRING, MATCHED, PAIRS, ROW_NAME, ROWS, TIME, WAITERS
+from timeloom.kernels.sweep_stream import run
+from timeloom.kernels.sweep_unmatched import next_review
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.agenda import Agenda, Entries

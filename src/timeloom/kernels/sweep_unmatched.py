@@ -1,0 +1,103 @@
+"""Left rows without a partner, in a stream: found as soon as no row, known or yet to come, can match them.
+
+A row is looked at once nothing new can match it. If a known row still may, it waits for that witness: the one that may
+match it longest. It is looked at again when its witness can match no more.
+"""
+
+from timeloom.kernels import gapless
+from timeloom.kernels.gapless import Cells, find, remove_element
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.rectangles import shifted
+from timeloom.kernels.sweep_layout import (
+    LEFT_SIDE,
+    RIGHT_SIDE,
+    ROW_INSTANT,
+    ROW_NAME,
+    ROWS,
+    UNTIL,
+    WAITER,
+    WAITERS,
+    WAITING,
+    WITNESS,
+)
+from timeloom.kernels.sweep_pairs import NEVER, possible_until
+from timeloom.model.ticks import MAX_TICK
+
+
+@compiled
+def write_row(name: int, time: int, state: Cells, out: Cells) -> None:
+    """Report a single left row."""
+    out[ROW_NAME, state[ROWS]] = name
+    out[ROW_INSTANT, state[ROWS]] = time
+    state[ROWS] += 1
+
+
+@compiled
+def check(
+    element: int,
+    time: int,
+    maps: Cells,
+    rules: Cells,
+    waiters: Cells,
+    place: int,
+    state: Cells,
+    out: Cells,
+) -> bool:
+    """Look for the right row that may match this left row longest; without one report the left row.
+
+    With one, the left row waits at this place among the waiters; tell whether it does.
+    """
+    start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
+    witness, until = -1, NEVER
+    for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
+        other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
+        last = possible_until(start, end, other_start, other_end, time, rules)
+        if last > until:
+            witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
+    if until < time:
+        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
+        remove_element(maps, LEFT_SIDE, element)
+        return False
+    maps[LEFT_SIDE, gapless.MARK, element] = WAITING
+    waiters[WAITER, place] = maps[LEFT_SIDE, gapless.KEY, element]
+    waiters[WITNESS, place] = witness
+    waiters[UNTIL, place] = until
+    return True
+
+
+@compiled
+def review(time: int, maps: Cells, rules: Cells, waiters: Cells, state: Cells, out: Cells) -> None:
+    """Look again at every waiting row whose witness can match no more at this instant."""
+    place = 0
+    while place < state[WAITERS]:
+        element = find(maps, LEFT_SIDE, waiters[WAITER, place])
+        stays = element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == WAITING
+        if stays:
+            witness = find(maps, RIGHT_SIDE, waiters[WITNESS, place])
+            last = NEVER
+            if witness >= 0:
+                last = possible_until(
+                    maps[LEFT_SIDE, gapless.START, element],
+                    maps[LEFT_SIDE, gapless.END, element],
+                    maps[RIGHT_SIDE, gapless.START, witness],
+                    maps[RIGHT_SIDE, gapless.END, witness],
+                    time,
+                    rules,
+                )
+            waiters[UNTIL, place] = last
+            if last < time:
+                stays = check(element, time, maps, rules, waiters, place, state, out)
+        if stays:
+            place += 1
+        else:
+            state[WAITERS] -= 1
+            waiters[:, place] = waiters[:, state[WAITERS]]
+
+
+@compiled
+def next_review(waiters: Cells, count: int) -> int:
+    """The first instant at which a witness gives up although nothing happens."""
+    instant = MAX_TICK
+    for place in range(count):
+        instant = min(instant, shifted(waiters[UNTIL, place], 1))
+    return instant
