@@ -30,13 +30,13 @@ class Broadcast:
     def rows(self) -> DataFrame:
         """The streamed rows, packed, with the broadcast side in the first row of each partition.
 
-        The outer join keeps the streamed rows when the broadcast side has no row.
+        The condition sees to it that Spark copies the stream once a partition, not once a row.
         """
         small = self.small.rows.select(*self.packing.columns(self.small.admitted)).repartition(1)
         blob = small.mapInArrow(pack_blob, f"{BLOB} binary")
-        streamed = self.streamed.rows.select(*self.packing.columns(self.streamed.admitted))
-        first = f"CASE WHEN monotonically_increasing_id() % {_PARTITION_ROWS} = 0 THEN {BLOB} END"
-        return streamed.join(F.broadcast(blob), F.lit(True), "left").withColumn(BLOB, F.expr(first))
+        numbered = F.expr(f"monotonically_increasing_id() % {_PARTITION_ROWS} AS row")
+        streamed = self.streamed.rows.select(numbered, *self.packing.columns(self.streamed.admitted))
+        return streamed.join(F.broadcast(blob), F.expr("row = 0"), "left").drop("row")
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The rows of all tasks: any of them may have a partner for a row of the broadcast side."""

@@ -40,6 +40,7 @@ class StreamedRows:
         """The streamed side in chunks, each with all rows of the broadcast side."""
         broadcast: pa.Table | None = None
         chunk: list[pa.RecordBatch] = []
+        size = 0
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -47,9 +48,10 @@ class StreamedRows:
             if broadcast is None:
                 broadcast = _unpacked(batch.column(BLOB)[0].as_py(), rows.schema)
             chunk.append(rows)
-            if sum(part.nbytes for part in chunk) >= CHUNK_BYTES:
+            size += rows.nbytes
+            if size >= CHUNK_BYTES:
                 yield self._together(broadcast, chunk)
-                chunk = []
+                chunk, size = [], 0
         if broadcast is not None and chunk:
             yield self._together(broadcast, chunk)
 

@@ -1,0 +1,195 @@
+"""The relation join on Spark against Spark's own join and the best hand-binned one; all results go to the noop sink."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+import timeloom as tl
+from benchmarks.generators import table, uniform
+from benchmarks.measuring import Line, show, side_by_side, timed
+from timeloom.engines.spark.distribution import Distribution
+from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.tasks import Matcher
+from timeloom.model.join import JoinRequest
+from timeloom.model.names import relation
+from timeloom.model.naming import Keys
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+
+COLUMNS = ["rid", "sid"]
+
+
+def session(folder: str) -> SparkSession:
+    """A session of two cores whose shuffles suit the peers: few partitions."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    settings = {
+        "spark.sql.shuffle.partitions": "8",
+        "spark.driver.memory": "6g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": folder,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+class Bench:
+    """A session, and pairs of tables as Parquet files in several parts."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        self.spark, self.folder = spark, Path(folder)
+        self.lines: list[Line] = []
+
+    def load(self, name: str, columns: dict[str, np.ndarray], identifier: str, parts: int = 4) -> DataFrame:
+        """Write a table in parts and read it with Spark."""
+        rows, folder = table(columns, identifier), self.folder / name
+        folder.mkdir(exist_ok=True)
+        for part in range(parts):
+            first, last = rows.num_rows * part // parts, rows.num_rows * (part + 1) // parts
+            pq.write_table(rows.slice(first, last - first), folder / f"{part}.parquet")
+        return self.spark.read.parquet(str(folder))
+
+    def compare(self, case: str, ours: DataFrame, peers: dict[str, DataFrame], target: str, repeat: int = 3) -> None:
+        """Check that all have the same rows, find the best peer by one run each, and time it side by side."""
+        wanted = digest(ours)
+        found = {name: timed(run(peer), 1) for name, peer in peers.items()}
+        best = min(found, key=lambda name: found[name])
+        assert digest(peers[best]) == wanted, case
+        mine, theirs = side_by_side(run(ours), run(peers[best]), repeat)
+        self.lines.append(Line(f"{case}: {wanted[0]:,} pairs", mine, best, theirs, target))
+
+
+def digest(frame: DataFrame) -> tuple[Any, ...]:
+    """What two equal results have in common."""
+    return tuple(frame.selectExpr("count(*)", "sum(CAST(hash(rid, sid) AS BIGINT))").first() or ())
+
+
+def run(frame: DataFrame) -> Callable[[], None]:
+    """Compute every row of a result and throw it away."""
+    return lambda: frame.write.format("noop").mode("overwrite").save()
+
+
+def spark_join(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Spark's own join on the condition."""
+    s = right.withColumnsRenamed({"start": "s_start", "end": "s_end"})
+    return left.join(s, (left.start < s.s_end) & (s.s_start < left.end)).select(*COLUMNS)
+
+
+def binned(left: DataFrame, right: DataFrame, width: int) -> DataFrame:
+    """The join by hand: rows are copied to bins, and a pair counts in the bin where the later of them starts."""
+    bins = f"explode(sequence(start div {width}, (end - 1) div {width})) AS bin"
+    r = left.selectExpr("rid", "start AS r_start", "end AS r_end", bins)
+    s = right.selectExpr("sid", "start AS s_start", "end AS s_end", bins)
+    inside = f"r_start < s_end AND s_start < r_end AND greatest(r_start, s_start) div {width} = bin"
+    return r.join(s, "bin").where(inside).select(*COLUMNS)
+
+
+def bins(left: DataFrame, right: DataFrame, widths: tuple[int, ...]) -> dict[str, DataFrame]:
+    """The join by hand for several widths of a bin."""
+    return {f"binned, width {width}": binned(left, right, width) for width in widths}
+
+
+def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
+    """Where the time of a sliced join goes, by running more and more of it."""
+    period = Period("start", "end")
+    request = JoinRequest(
+        relation("intersects"), Keys(), "inner", period, period, Policy(), columns=tuple(COLUMNS), strategy="slices"
+    )
+    task = SparkJoin(left, right, request)
+    plan = task.plan()
+    assert isinstance(plan, Distribution)
+    matcher = task._matcher(plan.reader)
+    steps = {
+        "read both inputs": left.unionAll(right.toDF(*left.columns)),
+        "choose slices, copy and shuffle": plan.rows(),
+        "rows to Arrow, into Python": plan.rows().mapInArrow(swallow, "n long"),
+        "ticks, sort and match": plan.rows().mapInArrow(Counting(matcher), "n long"),
+        "gather, and results back to Spark": task.result(),
+    }
+    times = [timed(run(frame), 3) for frame in steps.values()]
+    return list(zip(steps, [times[0], *(max(0.0, b - a) for a, b in pairwise(times))], strict=True))
+
+
+def swallow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Read all rows and return their number."""
+    yield pa.RecordBatch.from_pydict({"n": [sum(batch.num_rows for batch in batches)]})
+
+
+class Counting:
+    """Find all pairs of a task and return their number."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for parcel in self.matcher.parcels(batches):
+            yield pa.RecordBatch.from_pydict({"n": [sum(r.size for r, _ in self.matcher.pairs(parcel, 1 << 20))]})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", choices=("small", "full"), default="small")
+    size = 1 if parser.parse_args().scale == "full" else 10
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(session(folder), folder)
+        cases(bench, size)
+        show("The relation join on Spark, local[2]", bench.lines)
+        bench.spark.stop()
+
+
+def cases(bench: Bench, size: int) -> None:
+    """Every case of the table."""
+
+    def loaded(rows: int, mean: float, seed: int, side: str, **options: Any) -> DataFrame:
+        identifier = "rid" if side == "left" else "sid"
+        return bench.load(f"{side}{rows}-{mean}-{seed}", uniform(rows, mean, seed, **options), identifier)
+
+    rows = 10**5 // size
+    left, right = loaded(rows, 100, 1, "left", domain=rows), loaded(rows, 100, 2, "right", domain=rows)
+    ours = tl.join(left, right, columns=COLUMNS)
+    bench.compare(f"{rows:,} x {rows:,}, duration 100", ours, {"Spark": spark_join(left, right)}, ">= 50 x", 1)
+
+    rows = 10**6 // size
+    left, right = loaded(rows, 10, 3, "left", domain=rows), loaded(rows, 10, 4, "right", domain=rows)
+    ours = tl.join(left, right, columns=COLUMNS, strategy="slices")
+    bench.compare(f"{rows:,} x {rows:,}, duration 10", ours, bins(left, right, (20, 40, 80, 160)), "> 1 x, aim 1.5 x")
+    for step, seconds in breakdown(left, right):
+        print(f"  {seconds:6.2f} s  {step}")
+    doubled = [loaded(2 * rows, 10, seed, side, domain=2 * rows) for seed, side in ((5, "left"), (6, "right"))]
+    twice = tl.join(*doubled, columns=COLUMNS, strategy="slices")
+    once_time, twice_time = side_by_side(run(ours), run(twice))
+    print(f"  doubling n: {twice_time / once_time:.2f} x the time (wanted: at most 2.3)")
+
+    rows = 3 * 10**5 // size
+    left, right = (
+        loaded(rows, 10, seed, side, domain=10**6 // size, long_lived=0.001)
+        for seed, side in ((7, "left"), (8, "right"))
+    )
+    ours = tl.join(left, right, columns=COLUMNS, strategy="slices")
+    bench.compare(f"{rows:,} x {rows:,}, 0.1 % long", ours, bins(left, right, (500, 2000, 8000)), ">= 5 x")
+
+    many, few = 10**7 // size, 10**4 // size
+    left = loaded(many, 10, 9, "left", domain=10**7 // size)
+    right = loaded(few, 100, 10, "right", domain=10**7 // size)
+    ours = tl.join(left, right, columns=COLUMNS, strategy="broadcast")
+    bench.compare(f"{many:,} x {few:,}, broadcast", ours, bins(left, right, (100, 400, 1600)), ">= 3 x")
+
+
+if __name__ == "__main__":
+    main()

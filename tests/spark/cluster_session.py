@@ -1,0 +1,59 @@
+"""Joins on a cluster, in a process of their own; tells when tasks begin, so that a worker can be killed then."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import timeloom as tl
+
+
+def table(seed, rows):
+    starts = [(number * seed) % 9973 for number in range(rows)]
+    ends = [start + 1 + (number * 31) % 40 for number, start in enumerate(starts)]
+    return pa.table({"start": starts, "end": ends, "id": range(rows)})
+
+
+def slowed(begun):
+    """A function for tasks that says when it is called first, and takes its time."""
+
+    def slow(batches):
+        Path(begun).touch()
+        for batch in batches:
+            time.sleep(0.3)
+            yield batch
+
+    return slow
+
+
+def main(master, begun):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = (
+        SparkSession.builder.master(master)
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.executor.memory", "512m")
+        .config("spark.executor.cores", "1")
+        .config("spark.sql.shuffle.partitions", "6")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    tl.install(spark)
+    left, right = table(7, 3000), table(11, 2000)
+    frames = [spark.createDataFrame(rows).repartition(4) for rows in (left, right)]
+    frames[0] = frames[0].mapInArrow(slowed(begun), frames[0].schema)
+    for how in ("inner", "full"):
+        call = {"how": how, "columns": ["id", "id_right"]}
+        found = tl.join(*frames, strategy="slices", **call).toArrow().to_pylist()
+        expected = tl.join(left, right, **call).to_pylist()
+        assert sorted(map(repr, found)) == sorted(map(repr, expected)), how
+    spark.stop()
+    print("the same rows on the cluster")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

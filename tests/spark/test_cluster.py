@@ -1,0 +1,42 @@
+"""The join on a standalone cluster, whole and with a worker lost on the way."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spark.cluster import Cluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    running = Cluster(tmp_path, workers=2)
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("lost", [0, 1], ids=["whole", "one worker lost"])
+def test_the_same_rows_on_a_cluster(cluster, tmp_path, lost):
+    begun = tmp_path / "begun"
+    script = Path(__file__).with_name("cluster_session.py")
+    with (tmp_path / "driver.log").open("w") as log:
+        driver = subprocess.Popen(
+            [sys.executable, str(script), cluster.url, str(begun)],
+            env=cluster.environment,
+            cwd=tmp_path,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        cluster.processes.append(driver)
+        if lost:
+            end = time.monotonic() + 200
+            while not begun.exists() and driver.poll() is None and time.monotonic() < end:
+                time.sleep(0.1)
+            cluster.kill(cluster.workers[0])
+        driver.wait(timeout=400)
+    assert "the same rows on the cluster" in (tmp_path / "driver.log").read_text()
