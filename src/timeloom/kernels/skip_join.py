@@ -78,7 +78,6 @@ def join_hits(
     starts: Ticks,
     begin: int,
     stop: int,
-    limit: int,
     one: Ticks,
     other: Ticks,
     at: int,
@@ -86,7 +85,7 @@ def join_hits(
     """Join each hit with the other list from ``begin`` on, as far as it lasts; count also what found no room."""
     for hit in range(count):
         position = hits[hit]
-        last = run_stop(starts, begin, stop, min(ends[position], limit))
+        last = run_stop(starts, begin, stop, ends[position])
         if at + last - begin <= one.size:
             write_run(one, other, at, position, begin, last)
         at += last - begin
@@ -108,21 +107,19 @@ def skip_join_on(
 ) -> bool:
     """Join on from the state until the lists, the window or the room end; tell whether nothing is left to join.
 
-    A step whose pairs find no room is taken again when there is more.
+    Events that start at or after the limit are left out. A step whose pairs find no room is taken again when there is
+    more.
     """
     left_starts, left_ends, right_starts, right_ends = left.starts, left.ends, right.starts, right.ends
-    left_size, right_size, room = left.counts[EVENTS], right.counts[EVENTS], out_left.size
+    left_size = int(np.searchsorted(left_starts[: left.counts[EVENTS]], limit))
+    right_size = int(np.searchsorted(right_starts[: right.counts[EVENTS]], limit))
     left_marks, right_marks = marks[: marks.size // 2], marks[marks.size // 2 :]
-    i, j, at, total = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0
-    done = False
-    while True:
-        done = i >= left_size or j >= right_size or max(left_starts[i], right_starts[j]) >= limit
-        if done:
-            break
+    i, j, at, total, room = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, out_left.size
+    while i < left_size and j < right_size:
         if left_starts[i] <= right_starts[j]:
             t = right_starts[j]
             if t < left_ends[i]:
-                stop = run_stop(right_starts, j, right_size, min(left_ends[i], limit))
+                stop = run_stop(right_starts, j, right_size, left_ends[i])
                 total = at + stop - j
                 if total > room:
                     break
@@ -138,14 +135,14 @@ def skip_join_on(
                 continue
             node = locate(left, state[LEFT_NODE], t)
             count = visit(left, t, i, node, left_marks, hits, 0)
-            total = join_hits(hits, count, left_ends, right_starts, j, right_size, limit, out_left, out_right, at)
+            total = join_hits(hits, count, left_ends, right_starts, j, right_size, out_left, out_right, at)
             if total > room:
                 break
             at, i, state[LEFT_NODE] = total, first_after(left, node, t), node
         else:
             t = left_starts[i]
             if t < right_ends[j]:
-                stop = run_stop(left_starts, i, left_size, min(right_ends[j], limit))
+                stop = run_stop(left_starts, i, left_size, right_ends[j])
                 total = at + stop - i
                 if total > room:
                     break
@@ -161,12 +158,12 @@ def skip_join_on(
                 continue
             node = locate(right, state[RIGHT_NODE], t)
             count = visit(right, t, j, node, right_marks, hits, 0)
-            total = join_hits(hits, count, right_ends, left_starts, i, left_size, limit, out_right, out_left, at)
+            total = join_hits(hits, count, right_ends, left_starts, i, left_size, out_right, out_left, at)
             if total > room:
                 break
             at, j, state[RIGHT_NODE] = total, first_after(right, node, t), node
     state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, total - at
-    return bool(done)
+    return bool(i >= left_size or j >= right_size)
 
 
 @compiled
