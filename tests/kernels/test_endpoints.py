@@ -21,8 +21,7 @@ from timeloom.kernels.endpoints import (
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 CASES = {
-    case["id"]: case
-    for case in json.loads((Path(__file__).parent.parent / "golden" / "sweeping.json").read_text())
+    case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "sweeping.json").read_text())
 }
 KINDS = {"start": START, "end": END}
 Event = tuple[int, int, int]
@@ -98,9 +97,7 @@ def test_index_is_sorted_and_complete(periods: list[tuple[int, int]]):
 
 @settings(max_examples=80, deadline=None)
 @given(spans, st.integers(0, 5))
-def test_virtual_ends_and_starts_are_the_minimum_and_the_maximum(
-    periods: list[tuple[int, int]], distance: int
-):
+def test_virtual_ends_and_starts_are_the_minimum_and_the_maximum(periods: list[tuple[int, int]], distance: int):
     index = endpoint_index(*columns(periods))
     later = shifting(filtering(index, START), distance + 1, END)
     ended = filtering(first_end(merging(index, later), len(periods)), END)

@@ -16,13 +16,9 @@ Span = tuple[int, int]
 
 ticks = st.integers(0, 12)
 extremes = st.sampled_from([MIN_TICK, MIN_TICK + 1, -1, 0, 1, FOREVER - 2, FOREVER - 1, FOREVER])
-periods = (
-    st.tuples(ticks, ticks).filter(lambda span: span[0] != span[1]).map(lambda span: tuple(sorted(span)))
-)
+periods = st.tuples(ticks, ticks).filter(lambda span: span[0] != span[1]).map(lambda span: tuple(sorted(span)))
 far_periods = (
-    st.tuples(extremes, extremes)
-    .filter(lambda span: span[0] != span[1])
-    .map(lambda span: tuple(sorted(span)))
+    st.tuples(extremes, extremes).filter(lambda span: span[0] != span[1]).map(lambda span: tuple(sorted(span)))
 )
 bound = st.none() | st.integers(-4, 4)
 boxes = st.builds(Box, *(st.tuples(bound, bound) for _ in range(4)))
@@ -79,9 +75,7 @@ def test_nothing_wraps_at_the_ends_of_the_axis(box: Box, left: list[Span], right
     right=st.lists(periods, max_size=8),
     chunk=st.integers(1, 9),
 )
-def test_batches_hold_the_same_pairs_in_the_same_order(
-    box: Box, left: list[Span], right: list[Span], chunk: int
-):
+def test_batches_hold_the_same_pairs_in_the_same_order(box: Box, left: list[Span], right: list[Span], chunk: int):
     whole = sorted(listed(sweep_join(table(left), table(right), box, lazy=False)))
     batches = list(sweep_batches(table(left), table(right), box, lazy=False, chunk=chunk))
     assert sorted(pair for batch in batches for pair in listed(batch)) == whole

@@ -86,9 +86,7 @@ def test_before_with_delta_is_meets_or_before(case: dict):
         near = Relation(start_end=(1, delta)) if delta else None
         wanted = relation("meets") | near if near else relation("meets")
         everyone = {str(span): span for span in SMALL}
-        assert joined(everyone, everyone, relation("iseql.before", delta=delta)) == joined(
-            everyone, everyone, wanted
-        )
+        assert joined(everyone, everyone, relation("iseql.before", delta=delta)) == joined(everyone, everyone, wanted)
 
 
 @pytest.mark.parametrize("case", cases("join_by_s"))
@@ -110,9 +108,7 @@ def test_join_by_s_at_the_boundaries(case: dict):
 def test_general_before(case: dict):
     given = case["input"]
     limit = None if given["delta"] == "inf" else given["delta"]
-    assert joined(given["r"], given["s"], Relation(start_end=(given["beta"], limit))) == sorted(
-        case["expected"]
-    )
+    assert joined(given["r"], given["s"], Relation(start_end=(given["beta"], limit))) == sorted(case["expected"])
 
 
 @pytest.mark.parametrize("case", cases("zero_length_join"))
@@ -175,10 +171,7 @@ def test_rewrites_of_section_4(case: dict):
 def planned(plan: dict, params: dict, left_intervals: bool) -> list[tuple[int, int]]:
     numbers = {name: 10**6 if value == "inf" else value for name, value in params.items()}
     mapped = [
-        [
-            eval(python_expression(plan["map"][name]), {"Ts": start, "Te": end, **numbers})
-            for name in ("Ts", "Te")
-        ]
+        [eval(python_expression(plan["map"][name]), {"Ts": start, "Te": end, **numbers}) for name in ("Ts", "Te")]
         for start, end in SMALL
     ]
     strict = plan["theta"] == "<"
