@@ -44,7 +44,7 @@ def load(file: str, secrets: Secrets, engine: str | None = None) -> Pipeline:
             document.blame(("steps", name), "a source has this name, too; rename one of them", key=True)
     _check_cycles(document, steps)
     base = Path(file).absolute().parent
-    check_places(document, str(chosen), base, sources, sinks, steps)
+    check_places(document, str(chosen), base, sources, sinks)
     rest = {
         "name": str(data.get("name", Path(file).stem)),
         "base": base,

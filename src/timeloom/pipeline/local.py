@@ -14,13 +14,11 @@ import timeloom
 from timeloom.engines.admission import EMPTY, VALID, judge, reason_texts
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import read_period
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError
 from timeloom.pipeline.engine import Judged
-from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, read_table, write_table
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.parsing import csv_texts, typed_column
-from timeloom.pipeline.queries import is_temporal
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
@@ -54,22 +52,9 @@ class LocalEngine:
         return judged.unfit.filter(pc.is_in(judged.unfit[judged.reason], pa.array(reasons, pa.string())))
 
     def query(self, text: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Run a query in the Spark dialect in DuckDB, or a temporal query in Timeloom."""
-        if is_temporal(text):
-            result, _ = to_arrow(timeloom.sql(text, **tables), "result")
-            return result
-        import duckdb
-        import sqlglot
-
-        with duckdb.connect() as database:
-            database.execute("set TimeZone = 'UTC'")
-            for name, table in tables.items():
-                database.register(name, table)
-            try:
-                translated = sqlglot.transpile(text, read="spark", write="duckdb")[0]
-                return database.sql(translated).to_arrow_table()
-            except (duckdb.Error, sqlglot.errors.SqlglotError) as error:
-                raise UsageError(f"the query failed: {one_line(error)}") from error
+        """Run a query, temporal or not."""
+        result, _ = to_arrow(timeloom.sql(text, **tables), "result")
+        return result
 
     def settle(self, frame: pa.Table) -> tuple[pa.Table, int]:
         """Count the rows; the table is there already."""

@@ -1,11 +1,9 @@
 """Checks between the parts of a pipeline: what the engine can do, and that no output falls on an input."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from timeloom.pipeline.document import Document
-from timeloom.pipeline.models import Sink, Source, Step
-from timeloom.pipeline.queries import is_temporal
+from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.types import is_nested
 
 _LOCAL_CSV = ("delimiter", "nullValue")
@@ -17,7 +15,6 @@ def check_places(
     base: Path,
     sources: dict[str, Source | None],
     sinks: dict[str, Sink | None],
-    steps: dict[str, Step | None],
 ) -> None:
     """Check what only shows when all parts are seen together."""
     for name, source in sources.items():
@@ -28,11 +25,6 @@ def check_places(
             document.blame(("sinks", name), "Spark writes no Arrow files; take parquet, or engine: local", key=True)
         if sink is not None and engine == "local" and sink.options:
             document.blame(("sinks", name, "options"), "sinks take options on Spark only", key=True)
-    for name, step in steps.items():
-        if step and step.sql and engine == "local" and not is_temporal(step.sql) and find_spec("duckdb") is None:
-            document.blame(
-                ("steps", name, "sql"), "sql with engine: local runs in DuckDB; pip install duckdb", key=True
-            )
     if document.data.get("quarantine") is None:
         for name, source in sources.items():
             if source and source.on_invalid == "quarantine":
