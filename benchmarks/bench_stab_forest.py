@@ -126,6 +126,15 @@ def appended(events: Events) -> tl.StabForest:
     return forest
 
 
+def same_forest(one: tl.StabForest, other: tl.StabForest) -> None:
+    """Single appends must have made the structure that bulk building makes, node by node."""
+    ours, theirs = one._settled().forest, other._settled().forest
+    assert np.array_equal(ours.counts[:3], theirs.counts[:3])
+    nodes = int(ours.counts[1])
+    for name in ("first", "own_stop", "last_end", "earliest"):
+        assert np.array_equal(ours.nodes[name][1 : nodes + 1], theirs.nodes[name][1 : nodes + 1])
+
+
 def sorted_list(events: Events) -> SortedList:
     tree = SortedList()
     for event in zip(*map(np.ndarray.tolist, events), strict=True):
@@ -143,6 +152,9 @@ def plain_list(events: Events) -> list[tuple[int, int]]:
 def building(count: int) -> list[Line]:
     """Figure 7, left, and the file."""
     events = flights(count)
+    for look in sorted(np.random.default_rng(7).integers(1, count, 5).tolist()):
+        part = events[0][:look], events[1][:look]
+        same_forest(appended(part), tl.StabForest.build(*part))
     ours, theirs = side_by_side(partial(appended, events), partial(sorted_list, events))
     grown = timed(partial(plain_list, events))
     lines = [
