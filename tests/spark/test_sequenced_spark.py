@@ -51,7 +51,8 @@ def test_time_types_and_open_ends(spark, kind):
     sentinel = INSTANTS[kind][0](400)
     period = tl.Period(closed="both", open_end=sentinel)
     rows = stays(kind, sentinel)
-    frame = spark.createDataFrame(rows).repartition(3)
+    written = {"date": "date", "zoned": "timestamp", "unzoned": "timestamp_ntz"}[kind]
+    frame = spark.createDataFrame(rows, f"start {written}, end {written}, room string, since {written}").repartition(3)
     aggregates = {"n": "count", "first": ("since", "min"), "all": ("since", "collect")}
     request = aggregate_verb._request(aggregates, by="room", period=period)
     found = spark_aggregate.temporal_aggregate(frame, request, 7).toArrow()

@@ -17,9 +17,12 @@ HASHED = 8
 
 
 def boundaries(rows: DataFrame, slicing: Slicing) -> DataFrame:
-    """The plan of one row with the boundaries, from rows (low, high, key, rank); the least ranks are the sample."""
+    """The plan of one row with the boundaries, from rows (low, high, key, rank); the least ranks are the sample.
+
+    Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
+    """
     reaching = rows.select("low", "high", "key", "rank").where("low IS NOT NULL")
-    return reaching.orderBy("rank").limit(SAMPLE).mapInArrow(slicing, RESULT)
+    return reaching.orderBy("rank").limit(SAMPLE).coalesce(1).mapInArrow(slicing, RESULT)
 
 
 def sample_rank(side: Admitted, key: str) -> str:
