@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from timeloom.engines.spark.boundaries import COPIES, SAMPLE, copies, estimated_rows, quantiles
 from timeloom.engines.spark.session import cores, shuffle_partitions
-from timeloom.engines.spark.slices import number, one_task
+from timeloom.engines.spark.slices import number
 
 Ticks = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class GroupSlicing:
         ``rows`` and ``ranked`` have the columns ``key``, ``low`` and ``high``; ``ranked`` has a ``rank`` as well.
         """
         timed = ranked.select("low", "high", "key", "rank").where("low IS NOT NULL")
-        sample = one_task(timed.orderBy("rank").limit(SAMPLE))
+        sample = timed.orderBy("rank").limit(SAMPLE).coalesce(1)
         chosen = F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
         looked_up = F.expr("try_element_at(chosen, key)")
         known = rows.join(chosen, F.lit(True), "left").withColumn("bounds", looked_up).drop("chosen")
