@@ -20,6 +20,8 @@ from timeloom.errors import StorageError
 
 Arrays = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
+_BLOCK = 4096
+
 
 def save(
     path: str | os.PathLike[str],
@@ -105,9 +107,7 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
             "use a newer Timeloom or save the file again with this one"
         )
     if metadata.get(b"timeloom.checksum", b"").decode() != _checksum(text, arrays):
-        raise StorageError(
-            f"{place!r} is damaged: its checksum does not match its content; restore or save it again"
-        )
+        raise StorageError(f"{place!r} is damaged: its checksum does not match its content; restore or save it again")
     return arrays, header["meta"]
 
 
@@ -131,9 +131,14 @@ def _mapped(content: np.ndarray[Any, np.dtype[Any]], values: pa.Array) -> np.nda
 
 
 def _checksum(text: str, arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> str:
+    """Hash the sums of short blocks of words: a changed word changes its block, and adding is as fast as reading."""
     digest = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
-        digest.update(arrays[name].view(np.uint8).data)
+        content = arrays[name].view(np.uint8)
+        blocks = content.size // _BLOCK
+        words = content[: blocks * _BLOCK].view(np.uint64).reshape(blocks, _BLOCK // 8)
+        digest.update(words.sum(axis=1, dtype=np.uint64).tobytes())
+        digest.update(content[blocks * _BLOCK :].tobytes())
     return digest.hexdigest()
 
 
