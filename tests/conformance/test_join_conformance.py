@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 import timeloom as tl
 
@@ -51,7 +52,7 @@ def table(seed, rows=60, keys=("a", "b", "c", None), latest=40):
 
 
 def on_spark(spark, rows):
-    return spark.createDataFrame(rows)
+    return spark.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
 
 
 def plain(value):

@@ -30,13 +30,14 @@ class Broadcast:
     def rows(self) -> DataFrame:
         """The streamed rows, packed, with the broadcast side in the first row of each partition.
 
-        The condition sees to it that Spark copies the stream once a partition, not once a row.
+        Rows are numbered after the join, in the stage that feeds the tasks. The stream is joined inside an array, which
+        Spark passes on by reference, so that it is copied once a partition, not once a row.
         """
         small = self.small.rows.select(*self.packing.columns(self.small.admitted)).repartition(1)
-        blob = small.mapInArrow(pack_blob, f"{BLOB} binary")
-        numbered = F.expr(f"monotonically_increasing_id() % {_PARTITION_ROWS} AS row")
-        streamed = self.streamed.rows.select(numbered, *self.packing.columns(self.streamed.admitted))
-        return streamed.join(F.broadcast(blob), F.expr("row = 0"), "left").drop("row")
+        blob = small.mapInArrow(pack_blob, f"{BLOB} array<binary>")
+        streamed = self.streamed.rows.select(*self.packing.columns(self.streamed.admitted))
+        first = f"CASE WHEN monotonically_increasing_id() % {_PARTITION_ROWS} = 0 THEN get({BLOB}, 0) END"
+        return streamed.join(F.broadcast(blob), F.lit(True), "left").withColumn(BLOB, F.expr(first))
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The rows of all tasks: any of them may have a partner for a row of the broadcast side."""

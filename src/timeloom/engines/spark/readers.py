@@ -66,7 +66,7 @@ class StreamedRows:
 
 
 def pack_blob(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn all rows of a partition into one row: an Arrow stream."""
+    """Turn all rows of a partition into one row: a list with one Arrow stream."""
     sink = pa.BufferOutputStream()
     writer = None
     for batch in batches:
@@ -74,7 +74,8 @@ def pack_blob(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         writer.write_batch(batch)
     if writer is not None:
         writer.close()
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=[BLOB])
+        blob = pa.array([[sink.getvalue().to_pybytes()]], pa.list_(pa.binary()))
+        yield pa.RecordBatch.from_arrays([blob], names=[BLOB])
 
 
 def _unpacked(blob: bytes | None, schema: pa.Schema) -> pa.Table:
