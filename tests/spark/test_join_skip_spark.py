@@ -17,3 +17,16 @@ def test_the_same_pairs_as_locally(spark, strategy):
     frames = spark.createDataFrame(many).repartition(3), spark.createDataFrame(few)
     found = tl.join(*frames, columns=["i", "j"], algorithm="skip", strategy=strategy)
     assert sorted(map(tuple, found.collect())) == sorted((row["i"], row["j"]) for row in expected)
+
+
+def test_a_forest_is_the_broadcast_side_of_a_join(spark):
+    many = pa.table({"start": [3 * row for row in range(300)], "end": [3 * row + 5 for row in range(300)]})
+    many = many.append_column("i", pa.array(range(300)))
+    windows = tl.StabForest.build([10, 400, 401], [20, 402, 700])
+    windows.append(800)
+    expected = tl.join(many, windows, columns=["i", "event"])
+    frame = spark.createDataFrame(many).repartition(3)
+    assert tl.explain(tl.join, frame, windows)["strategy"] == "broadcast"
+    found = tl.join(frame, windows, columns=["i", "event"])
+    assert sorted(map(tuple, found.collect())) == sorted(zip(*expected.to_pydict().values(), strict=True))
+    assert max(expected["event"].to_pylist()) == 3

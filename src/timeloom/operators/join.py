@@ -1,6 +1,7 @@
 """`join`: pairs of rows whose periods are in a relation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from timeloom.errors import UsageError
@@ -53,7 +54,7 @@ def _request(
 def _explain(left: Any, right: Any, relation: RelationLike = "intersects", **options: Any) -> Explanation:
     options.pop("batches", None)
     options.pop("batch_rows", None)
-    request = _request(relation, **options)
+    right, request = _beside(left, right, _request(relation, **options))
     return _engine(left, right).explain_join(left, right, request)  # type: ignore[no-any-return]
 
 
@@ -88,6 +89,7 @@ def join(
     ----------
     left, right
         Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
+        The right one may be a `StabForest`, also beside a Spark DataFrame, to which it is broadcast.
     relation
         A name (``"during"``, ``"iseql.before"``, ``"meets | met_by"``), a `Relation`, or a list of these.
     on, left_on, right_on
@@ -151,6 +153,7 @@ def join(
         algorithm=algorithm,
         strategy=strategy,
     )
+    right, request = _beside(left, right, request)
     engine = _engine(left, right)
     if not batches:
         return engine.join(left, right, request)
@@ -159,6 +162,17 @@ def join(
     if batch_rows < 1:
         raise UsageError(f"batch_rows={batch_rows} is too small; give 1 or more")
     return engine.join_batches(left, right, request, batch_rows)
+
+
+def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:
+    """Bring a stab-forest to the Spark DataFrame that it is joined with: it is broadcast, the DataFrame stays put."""
+    from timeloom.engines.frames import is_spark
+
+    if not is_spark(left) or not type(right).__module__.startswith("timeloom.stab_forest"):
+        return right, request
+    if request.strategy == "auto" and request.how in ("inner", "left", "semi", "anti"):
+        request = replace(request, strategy="broadcast")
+    return left.sparkSession.createDataFrame(right.table()), request
 
 
 def _engine(left: Any, right: Any) -> Any:

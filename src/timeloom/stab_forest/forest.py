@@ -4,6 +4,7 @@ import os
 from typing import Any, Literal, overload
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
@@ -139,6 +140,20 @@ class StabForest:
             return starts, ends
         by_id = np.argsort(index.ids[: len(index)], kind="stable")
         return starts[by_id], ends[by_id]
+
+    def table(self) -> pa.Table:
+        """The settled events as a table of ``event``, ``start`` and ``end``; open ends are null.
+
+        A forest exports this table by itself, so every verb takes a forest where it takes a table.
+
+        >>> StabForest.build([7, 1], [9, 8]).table().to_pylist()[1]
+        {'event': 1, 'start': 1, 'end': 8}
+        """
+        starts, ends = self.events()
+        return pa.table({"event": np.arange(starts.size), "start": starts, "end": pa.array(ends, mask=ends == FOREVER)})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table().__arrow_c_stream__(requested_schema)
 
     def append(self, start: int, end: int | None = None) -> int:
         """Add an event that starts no earlier than the last one; None as the end leaves it open.
