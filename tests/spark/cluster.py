@@ -37,15 +37,16 @@ class Cluster:
             self._reported(worker, r"(Successfully registered with master)")
 
     def _started(self, name, *command):
-        log = (self.folder / f"{name}.log").open("w")
-        process = subprocess.Popen(
-            [str(HOME / "bin" / "spark-class"), *command],
-            env=self.environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        process.log = self.folder / f"{name}.log"
+        path = self.folder / f"{name}.log"
+        with path.open("w") as log:
+            process = subprocess.Popen(
+                [str(HOME / "bin" / "spark-class"), *command],
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        process.log = path
         self.processes.append(process)
         return process
 

@@ -1,4 +1,4 @@
-"""Joins on a cluster, in a process of their own; tells when tasks begin, so that a worker can be killed then."""
+"""A join on a cluster, in a process of its own; tells when tasks begin, so that a worker can be killed then."""
 
 import os
 import sys
@@ -46,11 +46,10 @@ def main(master, begun):
     left, right = table(7, 3000), table(11, 2000)
     frames = [spark.createDataFrame(rows).repartition(4) for rows in (left, right)]
     frames[0] = frames[0].mapInArrow(slowed(begun), frames[0].schema)
-    for how in ("inner", "full"):
-        call = {"how": how, "columns": ["id", "id_right"]}
-        found = tl.join(*frames, strategy="slices", **call).toArrow().to_pylist()
-        expected = tl.join(left, right, **call).to_pylist()
-        assert sorted(map(repr, found)) == sorted(map(repr, expected)), how
+    call = {"how": "full", "columns": ["id", "id_right"]}
+    found = tl.join(*frames, strategy="slices", **call).toArrow().to_pylist()
+    expected = tl.join(left, right, **call).to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
     spark.stop()
     print("the same rows on the cluster")
 

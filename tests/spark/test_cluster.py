@@ -12,9 +12,9 @@ from spark.cluster import Cluster
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    running = Cluster(tmp_path, workers=2)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    running = Cluster(tmp_path_factory.mktemp("cluster"), workers=2)
     yield running
     running.stop()
 
