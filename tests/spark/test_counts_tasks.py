@@ -15,8 +15,9 @@ from pyspark.sql import types as T
 
 import timeloom as tl
 from drawing import keys_for, periods
-from timeloom.engines.spark.counting_parts import EXTREME, TERMS, parts_of
+from timeloom.engines.spark.counting_parts import EXTREME, TERMS
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
+from timeloom.engines.spark.counting_totals import parts_of
 from timeloom.engines.spark.parcels import BITS, END_HOME, RIGHT, SOLE, START_HOME, SideLayout
 from timeloom.engines.spark.pieces import cover
 from timeloom.engines.spark.readers import ShuffledRows

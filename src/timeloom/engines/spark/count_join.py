@@ -15,8 +15,9 @@ from timeloom.engines.frames import require_columns
 from timeloom.engines.local.count_aggregates import aggregate
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.spark.admission import merge_rejected
-from timeloom.engines.spark.counting_parts import Part, finished, parts_of, result_type
+from timeloom.engines.spark.counting_parts import Part
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
+from timeloom.engines.spark.counting_totals import finished, part_field, parts_of, result_type, total
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.pieces import replication
 from timeloom.engines.spark.tasks import Matcher
@@ -53,8 +54,7 @@ class SparkCount(SparkJoin):
         """The left columns, the count and the aggregates."""
         fields = [T.StructField(self.counted.name, T.LongType(), nullable=False)]
         for measure in self.counted.aggregates:
-            kind = self.right.schema[measure.column].dataType if measure.column else T.LongType()
-            fields.append(T.StructField(measure.name, result_type(measure, kind)))
+            fields.append(T.StructField(measure.name, result_type(measure, self.right.schema)))
         self._refuse_unfit()
         return T.StructType([*self.left.schema.fields, *fields])
 
@@ -83,21 +83,25 @@ class SparkCount(SparkJoin):
 
     def _added_up(self, rows: DataFrame, matcher: Matcher, undecided: DataFrame) -> DataFrame:
         """The left rows with copies in several tasks: what these report is added up by period and key."""
-        keys = self.request.keys.left
+        keys, right = self.request.keys.left, self.right.schema
         names = ["start", "end", *(f"k{number}" for number in range(len(keys)))]
         kinds = [T.LongType(), T.LongType(), *(self.left.schema[key].dataType for key in keys)]
         fields = [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
-        reported = T.StructType([*fields, T.StructField(COUNT, T.LongType()), *(part.field for part in self.parts)])
+        reported = T.StructType(
+            [*fields, T.StructField(COUNT, T.LongType()), *(part_field(part, right) for part in self.parts)]
+        )
         task = PartialCountTask(matcher, self.parts, self.packing.right, tuple(reported.names))
         found = rows.mapInArrow(task, reported).groupBy(*names)
-        totals = found.agg(F.sum(COUNT).alias(COUNT), *(part.total for part in self.parts))
+        totals = found.agg(F.sum(COUNT).alias(COUNT), *(total(part, right) for part in self.parts))
         places = ["start", "end", *(f"p{self.packing.left[key]}" for key in keys)]
         known = totals.toDF(*(f"known_{name}" for name in names), *reported.names[len(names) :])
         same = " AND ".join(f"{place} = known_{name}" for place, name in zip(places, names, strict=True))
         joined = undecided.join(known, F.expr(same), "left")
         count = F.coalesce(F.col(COUNT), F.lit(0))
         given = [F.col(f"p{self.packing.left[name]}").alias(name) for name in self.left.schema.names]
-        aggregates = [finished(measure, self.parts, count).alias(measure.name) for measure in self.counted.aggregates]
+        aggregates = [
+            finished(measure, self.parts, right, count).alias(measure.name) for measure in self.counted.aggregates
+        ]
         return joined.select(*given, count.alias(self.counted.name), *aggregates)
 
     def _refuse_unfit(self) -> None:
