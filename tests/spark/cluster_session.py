@@ -42,7 +42,6 @@ def main(master, begun):
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    tl.install(spark)
     left, right = table(7, 3000), table(11, 2000)
     frames = [spark.createDataFrame(rows).repartition(4) for rows in (left, right)]
     frames[0] = frames[0].mapInArrow(slowed(begun), frames[0].schema)
