@@ -23,7 +23,6 @@ from timeloom.engines.local.gather import Source
 from timeloom.engines.matching import Side
 from timeloom.engines.sequenced import TwoSides
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.distribution import SLICES
 from timeloom.engines.spark.keys import key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.sequenced_faults import fault, judged
@@ -86,12 +85,13 @@ class Remainders:
         ranked = [self._ticked(side, [F.expr(f"{self._rank(side)} AS rank")]) for side in (self.mine, self.other)]
         packed = [self._ticked(side, self._packed(side)) for side in (self.mine, self.other)]
         placed = self.slicing.placed(packed[0].unionAll(packed[1]), ranked[0].unionAll(ranked[1]))
-        copied = placed.unionAll(self._first_starts(placed)).withColumn("slice", F.explode(F.expr(SLICES)))
+        if self.slicing.slices > 1:
+            placed = placed.unionAll(self._first_starts(placed))
         count = self.slicing.partitions
         number = f"CASE WHEN bounds IS NULL THEN 0 ELSE slice + 1 END * {BITS}"
         bits = f"other * {OTHER} + IF(slice = first, {HOME}, 0)"
         place = f"pmod(pmod(key, {count}) + slice, {count})"
-        cut = copied.selectExpr(
+        cut = self.slicing.copied(placed).selectExpr(
             f"CAST({number} + {bits} AS BIGINT) * {count} + {place} AS tag",
             "CASE WHEN other = 1 OR slice = first THEN start ELSE get(bounds, slice - 1) - 1 END AS start",
             "end",

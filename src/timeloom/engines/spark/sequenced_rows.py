@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.distribution import SLICES
 from timeloom.engines.spark.sequenced_faults import fault, judged
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
@@ -71,10 +70,9 @@ class GroupedRows:
         rows = self._ticked([*(f"{text} AS {name}" for name, text in extra.items()), *columns])
         placed = self.slicing.placed(rows, ranked)
         count = self.slicing.partitions
-        copied = placed.withColumn("slice", F.explode(F.expr(SLICES)))
         number = "CASE WHEN bounds IS NULL THEN 0 ELSE slice + 1 END"
         place = f"pmod(pmod(key, {count}) + slice, {count})"
-        cut = copied.selectExpr(
+        cut = self.slicing.copied(placed).selectExpr(
             f"CAST({number} AS BIGINT) * {count} + {place} AS {TAG}",
             f"greatest({START}, get(bounds, slice - 1)) AS {START}",
             f"least({END}, get(bounds, slice)) AS {END}",

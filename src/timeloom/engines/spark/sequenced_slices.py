@@ -4,7 +4,7 @@ The boundaries are chosen by one small task inside the plan, from the rows with 
 the start of a row of its group, so that an aggregate changes there anyway and the cut leaves no trace in it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from timeloom.engines.spark.boundaries import COPIES, SAMPLE, copies, estimated_rows, quantiles
+from timeloom.engines.spark.distribution import SLICES
 from timeloom.engines.spark.session import cores, shuffle_partitions
+from timeloom.engines.spark.sizes import estimated_bytes
 from timeloom.engines.spark.slices import number
 
 Ticks = NDArray[np.int64]
+
+WHOLE_BYTES = 16 << 20
+"""Inputs below this size are not sliced."""
 
 _SAMPLE = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
 _CHOSEN = pa.map_(pa.int64(), pa.list_(pa.int64()))
@@ -38,12 +43,18 @@ class GroupSlicing:
     rows_per_slice: int = 50_000
 
     @classmethod
-    def of(cls, spark: SparkSession, slices: int | None = None) -> "GroupSlicing":
-        """Choose by the size of the session, or take the number that is given."""
+    def of(cls, spark: SparkSession, inputs: Sequence[DataFrame], slices: int | None = None) -> "GroupSlicing":
+        """Choose by the size of the session and of the inputs, or take the number that is given.
+
+        Inputs that a single task could take are not sliced: then nothing need be sampled either.
+        """
         at_once = cores(spark)
         partitions = min(shuffle_partitions(spark), 2 * at_once)
         if slices is not None:
             return cls(slices, slices, partitions, forced=True)
+        sizes = [estimated_bytes(frame) for frame in inputs]
+        if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
+            return cls(1, 1, partitions)
         return cls(partitions, min(partitions, at_once), partitions)
 
     @property
@@ -53,17 +64,25 @@ class GroupSlicing:
 
     def reasons(self, *, grouped: bool) -> tuple[str, ...]:
         """Why it is sliced like this."""
+        if self.slices == 1:
+            return (f"the input has less than {WHOLE_BYTES:,} bytes, so nothing is cut by time",)
         which = "groups with the rows of two tasks or more are" if grouped else "there are no groups, so all rows are"
         return (
             f"{which} cut by time, at quantiles of a sample taken inside the plan",
             f"fewer slices are made where rows would be copied more than {COPIES:g} times on average",
         )
 
+    def copied(self, placed: DataFrame) -> DataFrame:
+        """Rows with a ``slice``, once for each that they go to."""
+        return placed.withColumn("slice", F.lit(0) if self.slices == 1 else F.explode(F.expr(SLICES)))
+
     def placed(self, rows: DataFrame, ranked: DataFrame) -> DataFrame:
         """Give each row its group's boundaries as ``bounds`` and the ``first`` and ``last`` slice it goes to.
 
         ``rows`` and ``ranked`` have the columns ``key``, ``low`` and ``high``; ``ranked`` has a ``rank`` as well.
         """
+        if self.slices == 1:
+            return whole(rows)
         timed = ranked.select("low", "high", "key", "rank").where("low IS NOT NULL")
         sample = timed.orderBy("rank").limit(SAMPLE).coalesce(1)
         chosen = F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
@@ -99,3 +118,8 @@ class GroupSlicing:
             if wanted <= self.least or copies(bounds, low, high) <= COPIES:
                 return bounds
             wanted = max(self.least, wanted * 3 // 4)
+
+
+def whole(rows: DataFrame) -> DataFrame:
+    """Rows of groups that are not cut: there is one slice."""
+    return rows.withColumns({"bounds": F.expr("CAST(NULL AS ARRAY<BIGINT>)"), "first": F.lit(0), "last": F.lit(0)})

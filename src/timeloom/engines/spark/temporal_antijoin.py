@@ -32,7 +32,7 @@ def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinReques
     outputs = tuple(Output(name, ends.get(name) or f"p{packing.left[name]}") for name in names)
     fields = dict(zip(period, period_fields(*admitted, period), strict=True))
     schema = T.StructType([fields.get(name) or admitted[0].schema[name] for name in names])
-    slicing = GroupSlicing.of(left.sparkSession, slices)
+    slicing = GroupSlicing.of(left.sparkSession, [left, right], slices)
     plan = Remainders("temporal_antijoin", *admitted, request.keys, packing, slicing, request.algorithm)
     return answer(plan.result(outputs, schema, period_writer(*admitted)), admitted, request.policy)
 
@@ -40,7 +40,7 @@ def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinReques
 def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> Explanation:
     """Say how an anti-join would run. Nothing runs."""
     _admitted(left, right, request)
-    slicing = GroupSlicing.of(left.sparkSession)
+    slicing = GroupSlicing.of(left.sparkSession, [left, right])
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "cover",
         "strategy": "keys" if request.keys else "slices",

@@ -67,8 +67,10 @@ def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinReques
     """Join two DataFrames instant by instant. Nothing runs before an action."""
     pairs = Pairs(left, right, request, slices)
     result = pairs.result()
-    for side in PRESERVED[request.how]:
-        result = result.unionAll(pairs.alone(side, GroupSlicing.of(left.sparkSession, slices)))
+    if PRESERVED[request.how]:
+        slicing = GroupSlicing.of(left.sparkSession, [left, right], slices)
+        for side in PRESERVED[request.how]:
+            result = result.unionAll(pairs.alone(side, slicing))
     return answer(result, [pairs.left, pairs.right], request.policy)
 
 
@@ -103,7 +105,7 @@ def explain_temporal_join(left: DataFrame, right: DataFrame, request: TemporalJo
     }
     reasons = [pairs.strategy.why] if broadcast else [pairs.strategy.why, pairs.spread.why, why]
     if PRESERVED[request.how]:
-        slicing = GroupSlicing.of(left.sparkSession)
+        slicing = GroupSlicing.of(left.sparkSession, [left, right])
         facts |= {"remainders of": list(PRESERVED[request.how]), **slicing.facts}
         reasons += slicing.reasons(grouped=bool(request.keys))
     return Explanation("temporal_join", "spark", facts, tuple(reasons))
