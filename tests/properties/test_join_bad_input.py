@@ -108,6 +108,9 @@ def test_no_rows_and_one_row(how, algorithm):
     assert sizes["one", "none"] == (how in ("left", "full", "anti"))
     assert sizes["none", "one"] == (how in ("right", "full"))
     assert sizes["none", "none"] == 0
+    if how in ("left", "right", "full"):
+        alone = tl.join(*((ROWS, none) if how == "left" else (none, ROWS)), how=how, overlap=True)
+        assert alone["overlap_start"].to_pylist() == [None]
 
 
 def test_all_rows_equal():

@@ -174,7 +174,7 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     starts, null_starts = column_ticks(table[period.start], kind, truncate=period.truncate)
     ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
     sentinels = [(value, end_kind.ticks_of(value, "open_end")) for value in period.sentinels]
-    form = period.sentinels[0] if sentinels and not is_open.any() else None
+    form = period.sentinels[0] if sentinels else None
     for _, ticks in sentinels:
         is_open = is_open | (ends == ticks)
     ends = np.where(is_open, FOREVER, shift_ticks(ends, period.end_shift))

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pkgutil
 import re
 import tempfile
 from collections.abc import Callable
@@ -46,18 +47,25 @@ def _cache_directory(module: str) -> Path:
 
 def _sources(module: str, seen: set[str]) -> set[str]:
     """The text of a kernel module and of the modules that it builds upon."""
-    file = _HERE / f"{module}.py"
-    if module in seen or not file.is_file():
+    text = _text("timeloom.kernels", module)
+    if module in seen or not text:
         return set()
     seen.add(module)
-    text = file.read_text(encoding="utf-8")
     found = {text}
     for kernel, several, model in _IMPORTS.findall(text):
         for name in [kernel, *several.replace(" ", "").split(",")]:
             found |= _sources(name, seen)
         if model:
-            found.add((_HERE.parent / "model" / f"{model}.py").read_text(encoding="utf-8"))
+            found.add(_text("timeloom.model", model))
     return found
+
+
+def _text(package: str, module: str) -> str:
+    """The source of a module, also of one inside an archive; empty if there is none."""
+    try:
+        return (pkgutil.get_data(package, f"{module}.py") or b"").decode()
+    except OSError:
+        return ""
 
 
 @cache

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
 from timeloom.engines.algorithms import choices, find
-from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.axes import same_axis
 from timeloom.engines.counting import exists
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, positions
 from timeloom.engines.matches import Matches
 from timeloom.engines.matching import Problem, Side
+from timeloom.engines.overlap import overlap_column
 from timeloom.engines.threads import cores
 from timeloom.kernels.sweep_join import Counters
 from timeloom.model.explanation import Explanation
@@ -215,13 +216,12 @@ def _assemble(task: LocalJoin, lefts: Rows, rights: Rows) -> pa.Table:
 
 
 def _overlap(task: LocalJoin, lefts: Rows, rights: Rows, which: str) -> pa.ChunkedArray:
-    """The first or the last instant (exclusive) that both periods of a pair share; null where they share none."""
-    starts = np.maximum(task.left.starts[lefts], task.right.starts[rights])
-    ends = np.minimum(task.left.ends[lefts], task.right.ends[rights])
-    none = (lefts == NO_ROW) | (rights == NO_ROW) | (starts >= ends)
-    writer = shared_type(task.left.ticks, task.right.ticks)
-    if which == "overlap_start":
-        written = writer.write_starts(np.where(none, 0, starts))
-    else:
-        written = writer.write_ends(np.where(none, 0, ends))
-    return pa.chunked_array([pc.if_else(pa.array(none), pa.scalar(None, written.type), written)])
+    absent = (lefts == NO_ROW) | (rights == NO_ROW)
+    left = _ticks(task.left.starts, lefts), _ticks(task.left.ends, lefts)
+    right = _ticks(task.right.starts, rights), _ticks(task.right.ends, rights)
+    return pa.chunked_array([overlap_column(which, left, right, absent, (task.left.ticks, task.right.ticks))])
+
+
+def _ticks(column: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
+    """Ticks of some rows; a table without rows has only absent ones, whose ticks mean nothing."""
+    return column[rows] if column.size else np.zeros(rows.size, np.int64)
