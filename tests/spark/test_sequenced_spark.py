@@ -9,6 +9,7 @@ from pyspark.errors import PythonException
 
 import timeloom as tl
 from timeloom.engines.spark import coalesce as spark_coalesce
+from timeloom.engines.spark import sequenced_slices
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
 from timeloom.model.policy import Policy
 from timeloom.model.sequenced import CoalesceRequest
@@ -63,9 +64,10 @@ def test_time_types_and_open_ends(spark, kind):
 
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_a_group_that_most_rows_have_is_cut_by_time(spark, adaptive):
+def test_a_group_that_most_rows_have_is_cut_by_time(spark, adaptive, monkeypatch):
     hot = pa.table({"start": [*range(300), 5], "end": [*range(2, 302), 900], "key": ["hot"] * 300 + ["cold"]})
     frame = spark.createDataFrame(hot).repartition(3)
+    monkeypatch.setattr(sequenced_slices, "WHOLE_BYTES", 0)
     before = spark.conf.get("spark.sql.adaptive.enabled")
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:
@@ -164,7 +166,11 @@ def test_names_of_the_users_do_not_matter(spark):
 
 def test_explanations(broken):
     plan = tl.explain(tl.temporal_aggregate, broken, {"n": "count"}, by="key")
-    assert (plan.engine, plan["strategy"]) == ("spark", "keys")
+    assert (plan.engine, plan["strategy"], plan["slices"]) == ("spark", "keys", 1)
+    assert "nothing is cut by time" in str(plan)
+    assert tl.explain(tl.temporal_antijoin, broken, broken)["strategy"] == "one task"
+    large = broken.crossJoin(broken.sparkSession.range(10**7).selectExpr("id AS number"))
+    plan = tl.explain(tl.temporal_aggregate, large, {"n": "count"})
+    assert (plan["strategy"], plan["slices"]) == ("slices", plan["partitions"])
     assert "sample taken inside the plan" in str(plan)
-    assert tl.explain(tl.temporal_antijoin, broken, broken)["strategy"] == "slices"
     assert tl.explain(tl.temporal_join, broken, broken, how="full")["remainders of"] == ["left", "right"]

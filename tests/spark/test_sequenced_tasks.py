@@ -17,8 +17,9 @@ from reference import sequenced as reference
 from timeloom.engines.spark.coalesce import Merging, merged
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
 from timeloom.engines.spark.seams import SeamTask, SliceTask
+from timeloom.engines.spark.sequenced_dispatch import NO_TIME, Dispatch
 from timeloom.engines.spark.sequenced_remainders import BITS, HOME, OTHER, Output, RemainderTask
-from timeloom.engines.spark.sequenced_rows import NO_TIME, Delivery, Writer
+from timeloom.engines.spark.sequenced_rows import Delivery, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import read_period
 from timeloom.model.period import Period
@@ -57,36 +58,36 @@ def batches(rows, names):
     found = [[row for row in rows if row[0] % PARTITIONS == place] for place in range(PARTITIONS)]
     for part in found:
         columns = [pa.array([row[at] for row in part]) for at in range(len(names))]
-        kinds = [pa.string() if name in ("c0", "p0") else pa.int64() for name in names]
+        kinds = [pa.string() if name == "p0" else pa.int64() for name in names]
         yield pa.RecordBatch.from_arrays([c.cast(k) for c, k in zip(columns, kinds, strict=True)], names=names)
 
 
-def cut(rows, keys, bounds, window=None):
-    for (start, end), key in zip(rows, keys, strict=True):
-        if window is not None:
-            start, end = max(start, window[0]), min(end, window[1])
-        if start >= end:
-            yield ((0 if not bounds else 1) * PARTITIONS + home_of(key), *NO_TIME, key)
-            continue
-        for number in slices_of(start, end - 1, bounds):
-            low, high = edges(number, bounds)
-            place = (home_of(key) + number) % PARTITIONS
-            tag = (number + 1 if bounds else 0) * PARTITIONS + place
-            yield tag, start if low is None else max(start, low), end if high is None else min(end, high), key
+def dispatched(rows, keys, bounds, window):
+    """Rows as tasks receive them: a list of parcels for each partition."""
+    if window is not None:
+        rows = [(max(start, window[0]), min(end, window[1])) for start, end in rows]
+        rows = [row if row[0] < row[1] else NO_TIME for row in rows]
+    chosen = [(home_of(key), bounds) for key in ("a", "b", None)] if bounds else []
+    columns = {
+        "key": pa.array([home_of(key) for key in keys], pa.int64()),
+        "start": pa.array([start for start, _ in rows], pa.int64()),
+        "end": pa.array([end for _, end in rows], pa.int64()),
+        "c0": pa.array(keys, pa.string()),
+        "chosen": pa.array([chosen] + [None] * len(rows), pa.map_(pa.int64(), pa.list_(pa.int64())))[: len(rows)],
+    }
+    return shuffled(Dispatch(PARTITIONS)([pa.RecordBatch.from_pydict(columns)]))
+
+
+def shuffled(parcels):
+    parcels = list(parcels)
+    return [[part for part in parcels if part["place"][0].as_py() == place] for place in range(PARTITIONS)]
 
 
 def run(sent, task, seams):
     """Both steps, with the shuffle between them."""
-    parts = batches(sent, ["tag", "start", "end", "c0"])
-    parcels = [parcel for part in parts for out in task([part]) for parcel in out.to_pylist()]
-    found = []
-    for place in range(PARTITIONS):
-        mine = [parcel for parcel in parcels if parcel["place"] == place]
-        if mine:
-            schema = pa.schema([("place", pa.int32()), ("seam", pa.bool_()), ("parcel", pa.binary())])
-            for out in seams([pa.RecordBatch.from_pylist(mine, schema)]):
-                found += [(row["key"], row["start"], row["end"]) for row in out.to_pylist()]
-    return sorted(found, key=repr)
+    sealed = [out for parts in sent for out in task(iter(parts))]
+    found = [row for parts in shuffled(sealed) for out in seams(iter(parts)) for row in out.to_pylist()]
+    return sorted([(row["key"], row["start"], row["end"]) for row in found], key=repr)
 
 
 def writer():
@@ -98,7 +99,7 @@ def writer():
 def test_coalescing_leaves_no_seam(rows_keys, bounds):
     rows, keys = rows_keys
     task = SliceTask(Delivery("coalesce", Period(), Policy(), PARTITIONS), Merging(("c0",)))
-    found = run(cut(rows, keys, bounds), task, SeamTask(partial(merged, ("c0",)), writer()))
+    found = run(dispatched(rows, keys, bounds, None), task, SeamTask(partial(merged, ("c0",)), writer()))
     groups = by_key(rows, keys).items()
     assert found == sorted([(key, *piece) for key, mine in groups for piece in reference.coalesce(mine)], key=repr)
 
@@ -112,7 +113,7 @@ def by_key(rows, keys):
 def test_gaps_leave_no_seam(rows_keys, bounds, window):
     rows, keys = rows_keys
     task = SliceTask(Delivery("gaps", Period(), Policy(), PARTITIONS), InnerGaps(("c0",), window is not None))
-    found = run(cut(rows, keys, bounds, window), task, SeamTask(OuterGaps(("c0",), window), writer()))
+    found = run(dispatched(rows, keys, bounds, window), task, SeamTask(OuterGaps(("c0",), window), writer()))
     free = {key: reference.gaps(mine, window or reference.span(mine)) for key, mine in by_key(rows, keys).items()}
     assert found == sorted([(key, *piece) for key, pieces in free.items() for piece in pieces], key=repr)
 

@@ -12,7 +12,8 @@ from pyspark.sql import types as T
 from timeloom.engines.frames import require_columns
 from timeloom.engines.grouped import Grouped
 from timeloom.engines.spark.admission import admit
-from timeloom.engines.spark.seams import SLICE, Found, SeamTask, SliceTask, joined
+from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
+from timeloom.engines.spark.sequenced_dispatch import SLICE
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.sequenced_periods import period_writer
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer

@@ -14,13 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.sequenced_rows import END, START, Delivery, Received, Writer
+from timeloom.engines.spark.sequenced_dispatch import END, SLICE, START, parcel, unsealed
+from timeloom.engines.spark.sequenced_rows import Delivery, Received, Writer
 from timeloom.engines.ticks import Ticks
 
 SEALED = "place int, seam boolean, parcel binary"
-
-SLICE = "slice"
-"""The column that tells the slices of a group apart."""
 
 _PARCEL_ROWS = 1 << 19
 
@@ -68,8 +66,8 @@ class SeamTask:
         """Finish one partition."""
         seams = []
         for batch in batches:
-            for seam, parcel in zip(batch.column("seam"), batch.column("parcel"), strict=True):
-                table = pa.ipc.open_stream(parcel.as_buffer()).read_all()
+            for seam, sealed in zip(batch.column("seam"), batch.column("parcel"), strict=True):
+                table = unsealed(sealed)
                 if seam.as_py():
                     seams.append(table)
                 else:
@@ -85,14 +83,8 @@ def joined(rows: DataFrame, task: SliceTask, seams: SeamTask, schema: T.StructTy
 
 
 def _sealed(table: pa.Table, place: int, *, seam: bool) -> Iterator[pa.RecordBatch]:
-    kinds = [pa.int32(), pa.bool_(), pa.binary()]
     for first in range(0, table.num_rows, _PARCEL_ROWS):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table.slice(first, _PARCEL_ROWS))
-        values = [place, seam, sink.getvalue().to_pybytes()]
-        arrays = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, names=["place", "seam", "parcel"])
+        yield parcel(table.slice(first, _PARCEL_ROWS), place, seam=seam)
 
 
 def _parts(table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:

@@ -1,4 +1,4 @@
-"""Rows of one table sent to tasks by group and time slice, each copy cut to its slice."""
+"""Rows of one table for the tasks of a verb: their groups, their ticks, and what else a task needs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
 from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.sequenced_dispatch import END, KEY, NO_TIME, PARCELS, SLICE, START, Dispatch, opened
 from timeloom.engines.spark.sequenced_faults import fault, judged
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
@@ -21,12 +22,8 @@ from timeloom.engines.spark.ticks import literal
 from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER, MIN_TICK
 
-NO_TIME = (FOREVER, MIN_TICK)
-"""The ticks of a row that is sent only because its group must be known."""
-
-START, END, TAG, FAULT, TRUE_START, TRUE_END = "start", "end", "tag", "fault", "true_start", "true_end"
+FAULT, TRUE_START, TRUE_END = "fault", "true_start", "true_end"
 
 
 @dataclass(frozen=True)
@@ -63,23 +60,22 @@ class GroupedRows:
         return Delivery(self.verb, self.admitted.period, self.admitted.policy, self.slicing.partitions, order)
 
     def sent(self) -> DataFrame:
-        """The rows, shuffled: a tag, ticks, and the columns under the names that the admission gave them."""
+        """The rows, shuffled in parcels: key, ticks, and the columns under the names that the admission gave them."""
         columns = [self.admitted.column(name) for name in self.columns]
-        extra = self._extra()
-        ranked = self._ticked([f"{sample_rank(self.admitted, self._key())} AS rank"])
-        rows = self._ticked([*(f"{text} AS {name}" for name, text in extra.items()), *columns])
-        placed = self.slicing.placed(rows, ranked)
-        count = self.slicing.partitions
-        number = "CASE WHEN bounds IS NULL THEN 0 ELSE slice + 1 END"
-        place = f"pmod(pmod(key, {count}) + slice, {count})"
-        cut = self.slicing.copied(placed).selectExpr(
-            f"CAST({number} AS BIGINT) * {count} + {place} AS {TAG}",
-            f"greatest({START}, get(bounds, slice - 1)) AS {START}",
-            f"least({END}, get(bounds, slice)) AS {END}",
-            *extra,
-            *columns,
-        )
-        return cut.repartitionById(count, F.expr(f"CAST(pmod({TAG}, {count}) AS INT)"))
+        rows = self._ticked([*(f"{text} AS {name}" for name, text in self._extra().items()), *columns])
+        if not self.by:
+            rows = rows.drop(KEY)
+        if self.slicing.slices > 1:
+            rows = self.slicing.attached(rows, self._ranked())
+        parcels = rows.mapInArrow(Dispatch(self.slicing.partitions), PARCELS)
+        return parcels.repartitionById(self.slicing.partitions, F.col("place"))
+
+    def _ranked(self) -> DataFrame:
+        """Rows with the ticks from ``low`` to ``high`` that they cover, to be sampled by rank."""
+        ticked = self._ticked([f"{sample_rank(self.admitted, self._key())} AS rank"])
+        timed = f"{START} < {END}"
+        high = f"CASE WHEN {timed} THEN {END} - 1 END AS high"
+        return ticked.where(timed).selectExpr(f"{START} AS low", high, KEY, "rank")
 
     def _key(self) -> str:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
@@ -93,25 +89,22 @@ class GroupedRows:
         return found
 
     def _ticked(self, columns: Sequence[str]) -> DataFrame:
-        """Rows with their key, their ticks within the window, and the ticks from ``low`` to ``high`` they cover."""
-        periods = self.admitted.columns
-        valid = f"{self.admitted.verdict} = {VALID}"
-        frame = self.admitted.rows
-        start, end = f"CASE WHEN {valid} THEN {periods.start} END", f"CASE WHEN {valid} THEN {periods.end} END"
+        """Rows with their key and their ticks within the window; rows that are invalid or outside have no time."""
+        periods, frame = self.admitted.columns, self.admitted.rows
+        timed, start, end = f"{self.admitted.verdict} = {VALID}", periods.start, periods.end
         if self.window is not None:
             low, high = map(literal, self.window)
-            touching = f"({periods.start} < {high} AND {periods.end} > {low})"
+            invalid = f"{self.admitted.verdict} <> {VALID}"
+            timed += f" AND {start} < {high} AND {end} > {low}"
             if not self.all_groups:
-                frame = frame.where(f"{touching} OR NOT ({valid})")
-            no_start, no_end = map(literal, NO_TIME)
-            start = f"CASE WHEN {valid} THEN IF({touching}, greatest({periods.start}, {low}), {no_start}) END"
-            end = f"CASE WHEN {valid} THEN IF({touching}, least({periods.end}, {high}), {no_end}) END"
-        ticked = frame.selectExpr(f"{self._key()} AS key", f"{start} AS {START}", f"{end} AS {END}", *columns)
+                frame = frame.where(f"({timed}) OR {invalid}")
+            start, end = f"greatest({start}, {low})", f"least({end}, {high})"
+        no_start, no_end = map(literal, NO_TIME)
+        ticks = f"IF({timed}, {start}, {no_start}) AS {START}", f"IF({timed}, {end}, {no_end}) AS {END}"
+        ticked = frame.selectExpr(f"{self._key()} AS key", *ticks, *columns)
         if self.all_groups and self.window is not None and not self.by:
             ticked = ticked.unionByName(self._anchor(), allowMissingColumns=True)
-        timed = f"{START} < {END}"
-        low_high = {"low": f"CASE WHEN {timed} THEN {START} END", "high": f"CASE WHEN {timed} THEN {END} - 1 END"}
-        return ticked.withColumns({name: F.expr(text) for name, text in low_high.items()})
+        return ticked
 
     def _anchor(self) -> DataFrame:
         """One row without time: without grouping columns there is one group, even if there are no rows."""
@@ -144,20 +137,16 @@ class Delivery:
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Received | None:
         """All rows of a task; None if there are none."""
-        received = [batch for batch in batches if batch.num_rows]
-        if not received:
-            return None
-        table = pa.Table.from_batches(received)
-        if FAULT in table.column_names:
+        table, place = opened(batches)
+        if table is not None and FAULT in table.column_names:
             table = judged(table, FAULT, self.period, "input", self.policy, self.verb)
-        if not table.num_rows:
+        if table is None or not table.num_rows:
             return None
         if self.order_by is not None:
             table = _ordered(table, self.order_by)
-        starts, ends, tags = (np.asarray(table[name].combine_chunks()) for name in (START, END, TAG))
-        kept = [name for name in table.column_names if name not in (START, END, TAG, TRUE_START, TRUE_END)]
-        slices, places = np.divmod(tags, self.partitions)
-        return Received(table.select(kept), starts, ends, slices, int(places[0]))
+        starts, ends, slices = (np.asarray(table[name].combine_chunks()) for name in (START, END, SLICE))
+        kept = [name for name in table.column_names if name not in (START, END, SLICE, TRUE_START, TRUE_END)]
+        return Received(table.select(kept), starts, ends, slices, place)
 
 
 def _ordered(table: pa.Table, order_by: Sequence[str]) -> pa.Table:

@@ -24,6 +24,9 @@ Ticks = NDArray[np.int64]
 WHOLE_BYTES = 16 << 20
 """Inputs below this size are not sliced."""
 
+PARTITION_ROWS = 2**33
+"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
+
 _SAMPLE = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
 _CHOSEN = pa.map_(pa.int64(), pa.list_(pa.int64()))
 
@@ -57,10 +60,11 @@ class GroupSlicing:
             return cls(1, 1, partitions)
         return cls(partitions, min(partitions, at_once), partitions)
 
-    @property
-    def facts(self) -> dict[str, int | float]:
+    def facts(self, *, grouped: bool) -> dict[str, str | int | float]:
         """What is known before anything runs: how many slices a group has at most, how often rows are copied."""
-        return {"slices": self.slices, "replication bound": COPIES}
+        strategy = "keys" if grouped else "slices" if self.slices > 1 else "one task"
+        bound = COPIES if self.slices > 1 else 1.0
+        return {"strategy": strategy, "partitions": self.partitions, "slices": self.slices, "replication bound": bound}
 
     def reasons(self, *, grouped: bool) -> tuple[str, ...]:
         """Why it is sliced like this."""
@@ -83,12 +87,23 @@ class GroupSlicing:
         """
         if self.slices == 1:
             return whole(rows)
+        looked_up = F.expr("try_element_at(chosen, key)")
+        known = rows.join(self._chosen(ranked), F.lit(True), "left").withColumn("bounds", looked_up).drop("chosen")
+        return number(known, {"first": "low", "last": "high"}, self.slices)
+
+    def attached(self, rows: DataFrame, ranked: DataFrame) -> DataFrame:
+        """Give the first row of each partition the boundaries of all groups that are cut, as ``chosen``."""
+        first = f"CASE WHEN monotonically_increasing_id() % {PARTITION_ROWS} = 0 THEN chosen END"
+        return rows.join(self._chosen(ranked), F.lit(True), "left").withColumn("chosen", F.expr(first))
+
+    def _chosen(self, ranked: DataFrame) -> DataFrame:
+        """One row with the boundaries, to be broadcast, from rows with ``low``, ``high``, ``key`` and ``rank``.
+
+        Spark leaves out a limit that it knows to be idle, and with it the promise of one partition.
+        """
         timed = ranked.select("low", "high", "key", "rank").where("low IS NOT NULL")
         sample = timed.orderBy("rank").limit(SAMPLE).coalesce(1)
-        chosen = F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
-        looked_up = F.expr("try_element_at(chosen, key)")
-        known = rows.join(chosen, F.lit(True), "left").withColumn("bounds", looked_up).drop("chosen")
-        return number(known, {"first": "low", "last": "high"}, self.slices)
+        return F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn the sample into one row: the boundaries of each hot group, by the hash of the group."""

@@ -45,10 +45,8 @@ def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Expl
     slicing = GroupSlicing.of(df.sparkSession, [df])
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "sweep",
-        "strategy": "keys" if request.by else "slices",
         "groups by": list(request.by),
-        "partitions": slicing.partitions,
-        **slicing.facts,
+        **slicing.facts(grouped=bool(request.by)),
     }
     return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)))
 

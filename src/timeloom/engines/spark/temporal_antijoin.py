@@ -43,10 +43,8 @@ def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: Antijo
     slicing = GroupSlicing.of(left.sparkSession, [left, right])
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "cover",
-        "strategy": "keys" if request.keys else "slices",
         "keys": list(request.keys.left),
-        "partitions": slicing.partitions,
-        **slicing.facts,
+        **slicing.facts(grouped=bool(request.keys)),
     }
     why = "a remainder is found whole in the slice in which it begins, so no row needs an identity"
     return Explanation("temporal_antijoin", "spark", facts, (*slicing.reasons(grouped=bool(request.keys)), why))

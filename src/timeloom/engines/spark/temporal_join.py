@@ -106,7 +106,9 @@ def explain_temporal_join(left: DataFrame, right: DataFrame, request: TemporalJo
     reasons = [pairs.strategy.why] if broadcast else [pairs.strategy.why, pairs.spread.why, why]
     if PRESERVED[request.how]:
         slicing = GroupSlicing.of(left.sparkSession, [left, right])
-        facts |= {"remainders of": list(PRESERVED[request.how]), **slicing.facts}
+        found = slicing.facts(grouped=bool(request.keys))
+        facts |= {"remainders of": list(PRESERVED[request.how])}
+        facts |= {f"remainders' {name}": value for name, value in found.items()}
         reasons += slicing.reasons(grouped=bool(request.keys))
     return Explanation("temporal_join", "spark", facts, tuple(reasons))
 
