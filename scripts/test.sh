@@ -3,4 +3,4 @@
 set -euo pipefail
 bin=$1
 "$bin/python" -m pytest
-NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels --timeout=120
+NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels
