@@ -40,6 +40,13 @@ def main():
     good, rejected = tl.join(*frames, on_invalid="quarantine")
     assert good.count() > 0
     assert rejected.count() == 0
+    one = [(tl.coalesce, {}), (tl.gaps, {"within": (0, 30)}), (tl.temporal_aggregate, {"aggregates": {"n": "count"}})]
+    for verb, options in one:
+        found, expected = (verb(rows, by="key", **options) for rows in (frames[0], left))
+        assert rows_of(found.collect()) == rows_of(map(dict.values, expected.to_pylist())), verb
+    for verb, options in ((tl.temporal_antijoin, {}), (tl.temporal_join, {"how": "full"})):
+        found, expected = (verb(*rows, on="key", **options) for rows in (frames, (left, right)))
+        assert rows_of(found.collect()) == rows_of(map(dict.values, expected.to_pylist())), verb
     spark.stop()
     print("the same rows through Connect")
 

@@ -1,4 +1,4 @@
-"""The join works on a Connect session as on a classic one."""
+"""The joins and the sequenced verbs work on a Connect session as on a classic one."""
 
 import os
 import subprocess
