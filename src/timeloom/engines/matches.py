@@ -144,9 +144,12 @@ class Matches:
         """Every pair as row positions."""
         return cast("tuple[Positions, Positions]", self.values(_rows(self.left_rows), _rows(self.right_rows)))
 
-    def batches(self, rows: int) -> Iterator[tuple[Positions, Positions]]:
-        """Row positions in batches of at most so many pairs."""
-        left, right = _rows(self.left_rows), _rows(self.right_rows)
+    def batches(
+        self, rows: int, left: Positions | None = None, right: Positions | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Row positions, or the numbers given for the rows, in batches of at most so many pairs."""
+        left = _rows(self.left_rows) if left is None else left
+        right = _rows(self.right_rows) if right is None else right
         for source in self.sources:
             arranged = source.arranged(left, right)
             for first in range(0, source.candidates, rows):

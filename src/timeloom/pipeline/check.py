@@ -22,18 +22,20 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def load(file: str, secrets: Secrets, engine: str | None = None) -> Pipeline:
     """Read and check a pipeline file; PipelineError has all its faults."""
-    document = Document.read(file, secrets)
-    data = document.data
+    return check_pipeline(Document.read(file, secrets), engine)
+
+
+def check_pipeline(document: Document, engine: str | None = None) -> Pipeline:
+    """Check a pipeline whole; PipelineError has all its faults."""
+    data, file = document.data, document.file
     if not isinstance(data, dict):
         document.blame((), "a pipeline file is a mapping with sources, steps and sinks")
         document.finish()
-    for name in data:
-        if name not in _TOP:
-            document.blame((name,), f"unknown key. {did_you_mean(name, _TOP)}", key=True)
+    check_keys(document, (), data, _TOP)
     chosen = engine or data.get("engine", "spark")
     if chosen not in ("spark", "local"):
         document.blame(("engine",), f"{chosen!r} is unknown. {did_you_mean(str(chosen), ('spark', 'local'))}")
-    sources = {name: _part(document, ("sources", name), Source, part) for name, part in _section(document, "sources")}
+    sources = {name: read_part(document, ("sources", name), Source, part) for name, part in _section(document, "sources")}
     tables = [*sources, *_names(data.get("steps"))]
     steps = {
         name: check_step(document, name, part, tables) for name, part in _section(document, "steps", optional=True)
@@ -57,6 +59,13 @@ def load(file: str, secrets: Secrets, engine: str | None = None) -> Pipeline:
     return Pipeline.model_validate({**rest, "sources": sources, "steps": steps, "sinks": sinks})
 
 
+def check_keys(document: Document, at: At, data: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Blame every key that is not known."""
+    for name in data:
+        if name not in known:
+            document.blame((*at, name), f"unknown key. {did_you_mean(name, known)}", key=True)
+
+
 def _names(section: Any) -> list[str]:
     return list(section) if isinstance(section, dict) else []
 
@@ -76,7 +85,7 @@ def _section(document: Document, section: str, *, optional: bool = False) -> lis
     return list(found.items())
 
 
-def _part(document: Document, at: At, model: type[P], data: Any) -> P | None:
+def read_part(document: Document, at: At, model: type[P], data: Any) -> P | None:
     """Read one part; its faults go to the document."""
     if not isinstance(data, dict):
         document.blame(at, f"expected a mapping, found {data!r}")
@@ -105,7 +114,7 @@ def _keys_of(data: dict[str, Any], known: list[str]) -> set[str]:
 
 
 def _optional(document: Document, name: str, model: type[P]) -> P | None:
-    return _part(document, (name,), model, document.data[name]) if document.data.get(name) is not None else None
+    return read_part(document, (name,), model, document.data[name]) if document.data.get(name) is not None else None
 
 
 def _sink(document: Document, name: str, data: Any, tables: list[str]) -> Sink | None:
@@ -115,7 +124,7 @@ def _sink(document: Document, name: str, data: Any, tables: list[str]) -> Sink |
         if data["from"] not in tables:
             where = (*at, "from") if document.data["sinks"][name].get("from") else at
             document.blame(where, f"there is no table {data['from']!r}. {did_you_mean(str(data['from']), tables)}")
-    return _part(document, at, Sink, data)
+    return read_part(document, at, Sink, data)
 
 
 def _check_cycles(document: Document, steps: dict[str, Step | None]) -> None:

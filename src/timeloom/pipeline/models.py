@@ -43,7 +43,8 @@ def _format_by_suffix(data: Any) -> Any:
     return data
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
+    """One name stands for a list of one."""
     return [value] if isinstance(value, str) else value
 
 
@@ -76,7 +77,7 @@ class Source(Part):
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
-    _keys = field_validator("keys", "required", mode="before")(_as_list)
+    _keys = field_validator("keys", "required", mode="before")(as_list)
     _period = field_validator("period", mode="before")(read_period)
 
     @field_validator("columns")
@@ -139,7 +140,7 @@ class Sink(Part):
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
-    _partition = field_validator("partition_by", mode="before")(_as_list)
+    _partition = field_validator("partition_by", mode="before")(as_list)
 
     @model_validator(mode="after")
     def _whole(self) -> "Sink":

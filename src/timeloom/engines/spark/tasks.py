@@ -44,14 +44,7 @@ class Matcher:
             problem = Problem.of(
                 Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), parcel.keys
             )
-            for source in find(problem, (piece.box,), self.algorithm).sources:
-                arranged = source.arranged(left.rows, right.rows)
-                for first in range(0, source.candidates, rows):
-                    last = min(first + rows, source.candidates)
-                    lefts, rights = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
-                    size = source.fill(arranged, first, last, (lefts, rights))
-                    if size:
-                        yield lefts[:size], rights[:size]
+            yield from find(problem, (piece.box,), self.algorithm).batches(rows, left.rows, right.rows)
 
     def matched(self, parcel: Parcel) -> NDArray[np.bool_]:
         """Which of the packed rows are in a pair."""
