@@ -1,82 +1,34 @@
-"""The streaming join on Structured Streaming: files in, Parquet out, restarts, late events."""
+"""The streaming join on Structured Streaming: files in, Parquet out, restarts, late events, refused ones, state."""
 
-import json
-import os
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+import time
+from datetime import datetime
+from itertools import pairwise
 
 import pytest
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from reference.certainty import alone_from, certain_from
-from reference.relations import RELATIONS, join_pairs
+from reference.relations import RELATIONS, anti_rows, join_pairs, semi_rows
+from stream_files import (
+    END,
+    LEFT,
+    RIGHT,
+    SCHEMA,
+    certain_pairs,
+    endpoints,
+    found_in,
+    instant,
+    minute_of,
+    run_to_files,
+    stream,
+    write,
+    write_lines,
+)
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.operators.stream_join import stream_join
 
 pytestmark = pytest.mark.spark
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
-SCHEMA = "key STRING, id LONG, time TIMESTAMP, event STRING"
-LEFT = {"a": [(0, 6), (2, 9), (3, 4)], "b": [(1, 5)]}
-RIGHT = {"a": [(1, 8), (4, 12), (2, 3)], "b": [(2, 4), (3, 9)]}
-END = 40
-
-
-@pytest.fixture
-def session(spark):
-    """A session of its own, whose state lies in RocksDB."""
-    fresh = spark.newSession()
-    fresh.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
-    fresh.conf.set("spark.sql.shuffle.partitions", "2")
-    return fresh
-
-
-def instant(minute: int) -> datetime:
-    return EPOCH + timedelta(minutes=minute)
-
-
-def minute_of(at: datetime | None) -> int | None:
-    return None if at is None else int((at.astimezone(UTC) - EPOCH) / timedelta(minutes=1))
-
-
-def write(folder: Path, number: int, rows: list[tuple]) -> None:
-    """One file of events; the source takes one file per micro-batch, by age."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = [
-        json.dumps({"key": key, "id": row, "time": instant(minute).isoformat(), "event": event})
-        for key, row, minute, event in rows
-    ]
-    hidden = folder / f".{number}"
-    hidden.write_text("\n".join(lines) + "\n")
-    os.utime(hidden, (1_700_000_000 + number,) * 2)
-    hidden.rename(folder / f"{number}.json")
-
-
-def endpoints(table: dict[str, list], first: int, last: int) -> list[tuple]:
-    """The events of some minutes; one more row per key at the end lets the watermark pass all others."""
-    found = [
-        (key, row, minute, event)
-        for key, spans in table.items()
-        for row, span in enumerate(spans)
-        for minute, event in zip(span, ("start", "end"), strict=True)
-        if first <= minute <= last
-    ]
-    return found + [(key, 99, last, "start") for key in table if last == END]
-
-
-def stream(session, folder: Path):
-    return session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder))
-
-
-def run(frame, out: Path, checkpoint: Path) -> None:
-    query = (
-        frame.writeStream.format("parquet")
-        .option("path", str(out))
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
 
 
 def test_keys_and_a_restart(session, tmp_path):
@@ -89,18 +41,11 @@ def test_keys_and_a_restart(session, tmp_path):
     def joined():
         return stream_join(stream(session, left), stream(session, right), "overlaps", on="key")
 
-    run(joined(), tmp_path / "out", tmp_path / "checkpoint")
+    run_to_files(joined(), tmp_path / "out", tmp_path / "checkpoint")
     write(left, 2, endpoints(LEFT, 5, END))
     write(right, 2, endpoints(RIGHT, 5, END))
-    run(joined(), tmp_path / "out", tmp_path / "checkpoint")
-    found = [tuple(row) for row in session.read.parquet(str(tmp_path / "out")).collect()]
-    expected = [
-        (key, i, j, certain_from(RELATIONS["overlaps"], LEFT[key][i], RIGHT[key][j]), None)
-        for key in LEFT
-        for i, j in join_pairs(LEFT[key], RIGHT[key], RELATIONS["overlaps"])
-    ]
-    in_minutes = sorted((key, i, j, minute_of(at), reason) for key, i, j, at, reason in found)
-    assert in_minutes == sorted(expected)
+    run_to_files(joined(), tmp_path / "out", tmp_path / "checkpoint")
+    assert found_in(session, tmp_path / "out") == certain_pairs("overlaps")
 
 
 def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):
@@ -113,7 +58,7 @@ def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):
     write(right, 2, [("a", 99, END, "start")])
     frame = stream_join(stream(session, left), stream(session, right), "iseql.start_preceding", how="left")
     assert frame.columns == ["left_id", "right_id", "at", "reason"]
-    run(frame, tmp_path / "out", tmp_path / "checkpoint")
+    run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
     found = session.read.parquet(str(tmp_path / "out")).collect()
     alone = alone_from(RELATIONS["iseql.start_preceding"], (1, 10), [(10, 25)], END)
     assert {(row.left_id, row.right_id, row.reason): minute_of(row.at) for row in found} == {
@@ -125,6 +70,111 @@ def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):
     }
 
 
+@pytest.mark.parametrize("how", ["semi", "anti"])
+def test_single_rows(session, tmp_path, how):
+    left, right = tmp_path / "left", tmp_path / "right"
+    write(left, 0, endpoints(LEFT, 0, END))
+    write(right, 0, endpoints(RIGHT, 0, END))
+    frame = stream_join(stream(session, left), stream(session, right), "contains", on="key", how=how)
+    run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
+    holds, expected = RELATIONS["contains"], []
+    for key, spans in LEFT.items():
+        pairs = join_pairs(spans, RIGHT[key], holds)
+        for i in semi_rows(pairs) if how == "semi" else anti_rows(pairs, len(spans)):
+            if how == "semi":
+                at = min(certain_from(holds, spans[i], RIGHT[key][j]) for a, j in pairs if a == i)
+            else:
+                at = alone_from(holds, spans[i], RIGHT[key], END)
+            expected.append((key, i, None, at, None))
+    assert found_in(session, tmp_path / "out") == sorted(expected)
+
+
+def test_refused_events_have_reasons(session, tmp_path):
+    """A start given twice, an end without a start, an unknown kind of event; a row that never ends takes part."""
+    left, right = tmp_path / "left", tmp_path / "right"
+    write(left, 0, [("a", 1, 0, "start"), ("a", 1, 2, "start"), ("a", 5, 3, "end"), ("a", 6, 4, "middle")])
+    spans = [(7, 1, 8), (8, 9, 6), (9, 10, None), (99, END, None)]
+    lines = [
+        {"id": row, "start": instant(start).isoformat(), "end": end and instant(end).isoformat()}
+        for row, start, end in spans
+    ]
+    write_lines(right, 0, lines)
+    write(left, 1, [("a", 99, END, "start")])
+    rows = stream(session, right, "id LONG, start TIMESTAMP, end TIMESTAMP")
+    frame = stream_join(stream(session, left), rows, "intersects", right_arrives="start")
+    run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
+    found = found_in(session, tmp_path / "out")
+    pairs = [row for row in found if row[3] is None and row[2] < END]
+    assert pairs == [(1, 7, 1, None), (1, 9, 10, None)]
+    assert {row for row in found if row[3] is not None} == {
+        (1, None, 2, "a row with this id is open already"),
+        (5, None, 3, "ends without having started"),
+        (6, None, 4, "is neither a start nor an end"),
+        (None, 8, 9, "ends before it starts"),
+    }
+
+
+def test_timestamps_without_zone_keep_hours_that_the_session_does_not_have(session, tmp_path):
+    """02:30 does not exist in New York, the session's zone, on the day that summer time begins."""
+    left, right = tmp_path / "left", tmp_path / "right"
+    schema = "id LONG, time TIMESTAMP_NTZ, event STRING"
+    day = "2024-03-10T"
+    write_lines(left, 0, [{"id": 1, "time": day + "01:00:00", "event": "start"}])
+    write_lines(right, 0, [{"id": 2, "time": day + "02:30:00.000001", "event": "start"}])
+    for folder in (left, right):
+        write_lines(folder, 1, [{"id": 99, "time": day + "05:00:00", "event": "start"}])
+    frame = stream_join(stream(session, left, schema), stream(session, right, schema), "iseql.start_preceding")
+    assert isinstance(frame.schema["at"].dataType, T.TimestampNTZType)
+    run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
+    rows = [tuple(row[:3]) for row in session.read.parquet(str(tmp_path / "out")).where("left_id = 1").collect()]
+    assert rows == [(1, 2, datetime(2024, 3, 10, 2, 30, 0, 1)), (1, 99, datetime(2024, 3, 10, 5))]
+
+
+def test_the_clockwork_into_memory(session):
+    """Each side's rows follow each other without a gap, so the pairs are the steps of one staircase."""
+    sides = [
+        session.readStream.format("rate")
+        .option("rowsPerSecond", speed)
+        .option("numPartitions", 1)
+        .load()
+        .select(
+            F.col("value").alias("id"),
+            F.col("timestamp").alias("start"),
+            (F.col("timestamp") + F.expr(f"INTERVAL {1000 // speed} MILLISECONDS")).alias("end"),
+        )
+        for speed in (4, 5)
+    ]
+    frame = stream_join(*sides, "intersects", left_arrives="start", right_arrives="start")
+    query = frame.writeStream.format("memory").queryName("clockwork").start()
+    deadline = time.monotonic() + 60
+    while session.table("clockwork").count() < 8 and query.isActive and time.monotonic() < deadline:
+        time.sleep(0.2)
+    query.stop()
+    rows = session.table("clockwork").collect()
+    assert len(rows) >= 8
+    assert not any(row.reason for row in rows)
+    pairs = sorted((row.left_id, row.right_id) for row in rows)
+    assert len(set(pairs)) == len(pairs)
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(pairs)]
+    assert set(steps) <= {(0, 1), (1, 0), (1, 1)}
+
+
+def test_state_is_evicted(session, tmp_path):
+    """Keys that come and go: the rows of state do not grow with time."""
+    left, right = tmp_path / "left", tmp_path / "right"
+    for number in range(8):
+        begin = number * 10
+        for folder, shift in ((left, 0), (right, 1)):
+            rows = [(f"k{number}-{key}", key, begin + shift, "start") for key in range(4)]
+            write(folder, number, rows + [(key, row, minute + 4, "end") for key, row, minute, _ in rows])
+    frame = stream_join(stream(session, left), stream(session, right), "overlaps", on="key", how="left")
+    query = run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
+    sizes = [told["stateOperators"][0]["numRowsTotal"] for told in query.recentProgress if told["numInputRows"]]
+    assert len(sizes) == 8
+    assert 0 < max(sizes[4:]) <= max(sizes[:4])
+    assert len(found_in(session, tmp_path / "out")) >= 7 * 4
+
+
 def test_what_is_refused_before_it_starts(spark, session, tmp_path):
     (tmp_path / "in").mkdir()
     events = stream(session, tmp_path / "in")
@@ -133,6 +183,8 @@ def test_what_is_refused_before_it_starts(spark, session, tmp_path):
         stream_join(events, still)
     with pytest.raises(InvalidInputError, match="expected timestamp"):
         stream_join(events.selectExpr("id", "1 AS time", "event"), events)
+    with pytest.raises(InvalidInputError, match="do not share a time axis"):
+        stream_join(events.selectExpr("id", "CAST(time AS TIMESTAMP_NTZ) AS time", "event"), events)
     with pytest.raises(UsageError, match="how='full' is unknown"):
         stream_join(events, events, how="full")
     elsewhere = spark.newSession()

@@ -1,10 +1,15 @@
 """``timeloom run``: a pipeline, with progress and a report."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from timeloom.cli.screen import progress, say
 from timeloom.cli.state import State, with_debug
 from timeloom.errors import UsageError
+
+if TYPE_CHECKING:
+    from timeloom.pipeline.models import Cluster
 
 
 @with_debug
@@ -27,20 +32,27 @@ def command(
 ) -> None:
     """Run a pipeline file: check it, read its sources, do its steps, write its sinks and a report.
 
+    The file of a stream starts the stream, as timeloom stream does.
     Outputs change all at once at the end: a run that fails or is interrupted leaves the old ones.
     """
     from timeloom.pipeline.execution import run_file
-    from timeloom.pipeline.models import Cluster
     from timeloom.pipeline.secrets import Secrets
 
-    if master and remote:
-        raise UsageError("--master and --remote exclude each other; give one")
+    cluster = cluster_of(master, remote, conf)
     secrets = Secrets()
     state.mask = secrets.mask
-    cluster = Cluster(master=master, remote=remote, conf=dict(_setting(text) for text in conf))
     with progress(secrets.mask) as watcher:
         done = run_file(file, engine=engine, cluster=cluster, report=report, secrets=secrets, watcher=watcher)
     say(f"done in {done.record['seconds']:.1f} s; report: {secrets.mask(str(done.page))}")
+
+
+def cluster_of(master: str | None, remote: str | None, conf: tuple[str, ...]) -> "Cluster":
+    """Where Spark runs, from the options of a command."""
+    from timeloom.pipeline.models import Cluster
+
+    if master and remote:
+        raise UsageError("--master and --remote exclude each other; give one")
+    return Cluster(master=master, remote=remote, conf=dict(_setting(text) for text in conf))
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -36,6 +36,10 @@ class Lines:
     def begin(self, text: str) -> None:
         """Something has begun; a line comes when it ends."""
 
+    def go_on(self, text: str) -> None:
+        """It goes on, and this is where it stands."""
+        say(self.mask(text))
+
     def end(self, text: str) -> None:
         """It has ended."""
         say(self.mask(text))
@@ -52,6 +56,10 @@ class Live(Lines):
     def begin(self, text: str) -> None:
         """Something has begun."""
         self.task = self.line.add_task(self.mask(text), total=None)
+
+    def go_on(self, text: str) -> None:
+        """It goes on, and this is where it stands."""
+        self.line.update(self.task, description=self.mask(text))
 
     def end(self, text: str) -> None:
         """It has ended."""

@@ -15,18 +15,22 @@ def command(state: State, file: str, engine: str | None) -> None:
 
     Each fault is printed with its line and column; the exit code is 1 if there are any.
     """
-    from timeloom.pipeline.check import load
     from timeloom.pipeline.faults import PipelineError
     from timeloom.pipeline.secrets import Secrets
+    from timeloom.pipeline.stream_check import load_file
+    from timeloom.pipeline.stream_models import Stream
 
     secrets = Secrets()
     state.mask = secrets.mask
     try:
-        pipeline = load(file, secrets, engine)
+        found = load_file(file, secrets, engine)
     except PipelineError as error:
         for fault in error.faults:
             click.echo(fault.shown(file))
         click.echo(f"{file}: {len(error.faults)} fault{'s' if len(error.faults) > 1 else ''}", err=True)
         raise click.exceptions.Exit(1) from None
-    parts = f"{len(pipeline.sources)} sources, {len(pipeline.steps)} steps, {len(pipeline.sinks)} sinks"
-    click.echo(f"{file}: sound; {parts}, {pipeline.engine} engine")
+    if isinstance(found, Stream):
+        click.echo(f"{file}: sound; a stream into {found.sink.format}")
+        return
+    parts = f"{len(found.sources)} sources, {len(found.steps)} steps, {len(found.sinks)} sinks"
+    click.echo(f"{file}: sound; {parts}, {found.engine} engine")

@@ -35,7 +35,9 @@ def check_pipeline(document: Document, engine: str | None = None) -> Pipeline:
     chosen = engine or data.get("engine", "spark")
     if chosen not in ("spark", "local"):
         document.blame(("engine",), f"{chosen!r} is unknown. {did_you_mean(str(chosen), ('spark', 'local'))}")
-    sources = {name: read_part(document, ("sources", name), Source, part) for name, part in _section(document, "sources")}
+    sources = {
+        name: read_part(document, ("sources", name), Source, part) for name, part in _section(document, "sources")
+    }
     tables = [*sources, *_names(data.get("steps"))]
     steps = {
         name: check_step(document, name, part, tables) for name, part in _section(document, "steps", optional=True)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timeloom.pipeline.check import load
 from timeloom.pipeline.engine import Engine
 from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster, Pipeline
 from timeloom.pipeline.runner import Run, Watcher
 from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.stream_check import load_file
+from timeloom.pipeline.stream_models import Stream
 from timeloom.report.record import RunRecord
 from timeloom.report.write import write_report
 
@@ -49,7 +50,7 @@ def run_file(
     Parameters
     ----------
     file
-        The pipeline file.
+        The pipeline file, or that of a stream.
     engine
         ``"spark"`` or ``"local"``, whatever the file says.
     cluster
@@ -64,7 +65,11 @@ def run_file(
         Is told what goes on.
     """
     secrets = secrets or Secrets()
-    pipeline = load(file, secrets, engine)
+    pipeline = load_file(file, secrets, engine)
+    if isinstance(pipeline, Stream):
+        from timeloom.pipeline.stream_execution import run_stream
+
+        return run_stream(pipeline, file, cluster=cluster, spark=spark, report=report, secrets=secrets, watcher=watcher)
     place = report or pipeline.place(pipeline.report or f"{pipeline.name}-report")
     record = RunRecord(pipeline.name, file, pipeline.engine, {})
     begun = time.perf_counter()

@@ -8,9 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from timeloom.engines.frames import require_columns
+from timeloom.engines.spark.ticks import column_ticks
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.sweep_schedule import NO_EVENT, UNREADABLE
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.processor import JoinProcessor, Plan
 from timeloom.streaming.readers import Columns
@@ -20,14 +21,24 @@ logger = logging.getLogger("timeloom")
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 ONE_KEY = "__all"
+CLOCK = "__clock"
+"""Where times have no zone, the same times as if they were of UTC: Spark wants a zone for its watermark."""
+
+_AXES: dict[type[T.DataType], Axis] = {T.TimestampType: Axis.ZONED, T.TimestampNTZType: Axis.TIMESTAMP}
+_INSTANTS = {
+    Axis.ZONED: "timestamp_micros({})",
+    Axis.TIMESTAMP: "timestampadd(MICROSECOND, {}, TIMESTAMP_NTZ '1970-01-01 00:00:00')",
+}
+"""How ticks become instants again."""
 
 
 def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | None, columns: Columns) -> DataFrame:
     """Join two streaming DataFrames by a plan; lazy, as all of Spark."""
     _check(left, right)
+    axis = _axis(left, right, plan, columns)
     events = None
     for number, (side, frame) in enumerate((("left", left), ("right", right))):
-        own = _events(frame, side, number, plan, watermark, columns)
+        own = _events(frame, side, number, plan, watermark, columns, axis)
         events = own if events is None else events.unionByName(own)
     assert events is not None
     keys = plan.keys or (ONE_KEY,)
@@ -49,7 +60,7 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | 
         *plan.keys,
         F.col("left_id").cast(left.schema[columns.id].dataType),
         F.col("right_id").cast(right.schema[columns.id].dataType),
-        F.timestamp_micros(F.when(F.col("at") < FOREVER, F.col("at"))).alias("at"),
+        F.expr(_INSTANTS[axis].format(f"nullif(at, {FOREVER})")).alias("at"),
         "reason",
     )
 
@@ -66,7 +77,34 @@ def _check(left: DataFrame, right: DataFrame) -> None:
         )
 
 
-def _events(frame: DataFrame, side: str, number: int, plan: Plan, watermark: str | None, columns: Columns) -> DataFrame:
+def _clocks(plan: Plan, number: int, columns: Columns) -> tuple[str, str]:
+    """The first time column of a side, and the one at which its rows become known."""
+    time = columns.time if plan.arrivals[number] == EVENTS else columns.start
+    return time, columns.end if plan.arrivals[number] == AT_END else time
+
+
+def _axis(left: DataFrame, right: DataFrame, plan: Plan, columns: Columns) -> Axis:
+    """The axis that both sides share; watermarks are defined on timestamps, with zone or without."""
+    found: dict[Axis, str] = {}
+    for number, (side, frame) in enumerate((("left", left), ("right", right))):
+        clocks = _clocks(plan, number, columns)
+        require_columns(frame.columns, list(clocks), side)
+        for name in clocks:
+            kind = frame.schema[name].dataType
+            if type(kind) not in _AXES:
+                raise InvalidInputError(
+                    f"column {name!r} of the {side} stream is {kind.simpleString()}; expected timestamp, because "
+                    "watermarks are defined on timestamps; convert it, for example with timestamp_micros"
+                )
+            found[_AXES[type(kind)]] = f"{name!r} of the {side} stream is {kind.simpleString()}"
+    if len(found) > 1:
+        raise InvalidInputError(f"the streams do not share a time axis: {' and '.join(found.values())}; convert one")
+    return next(iter(found))
+
+
+def _events(
+    frame: DataFrame, side: str, number: int, plan: Plan, watermark: str | None, columns: Columns, axis: Axis
+) -> DataFrame:
     """One side as events: its keys, id, time and end in microseconds, and what is wrong with it.
 
     The watermark column itself is left out: Spark would drop late rows by it without a word.
@@ -74,27 +112,27 @@ def _events(frame: DataFrame, side: str, number: int, plan: Plan, watermark: str
     apart = plan.arrivals[number] == EVENTS
     time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
     require_columns(frame.columns, [*plan.keys, columns.id, time, second], side)
-    clock = columns.end if plan.arrivals[number] == AT_END else time
-    fields = {field.name: field.dataType for field in frame.schema}
-    for name in {time, clock}:
-        if not isinstance(fields[name], T.TimestampType):
-            raise InvalidInputError(
-                f"column {name!r} of the {side} stream is {fields[name].simpleString()}; expected timestamp, because "
-                "watermarks are defined on timestamps; convert it, for example with timestamp_micros"
-            )
+    _, clock = _clocks(plan, number, columns)
+    if axis is Axis.TIMESTAMP and watermark is not None:
+        frame, clock = frame.withColumn(CLOCK, F.timestamp_micros(_ticks(clock, axis))), CLOCK
     marked = frame if watermark is None else frame.withWatermark(clock, watermark)
-    starting, known = _starting(fields[second], second) if apart else (F.lit(True), F.lit(True))
+    starting, known = _starting(frame.schema[second].dataType, second) if apart else (F.lit(True), F.lit(True))
     unread = F.col(time).isNull() | F.col(columns.id).isNull()
-    end: Any = F.lit(FOREVER) if apart else F.coalesce(F.unix_micros(columns.end), F.lit(FOREVER))
+    end: Any = F.lit(FOREVER) if apart else F.coalesce(_ticks(columns.end, axis), F.lit(FOREVER))
     return marked.select(
         *plan.keys,
         F.lit(number).alias("side"),
         F.col(columns.id).cast("string").alias("id"),
-        F.coalesce(F.unix_micros(time), F.lit(0)).alias("time"),
+        F.coalesce(_ticks(time, axis), F.lit(0)).alias("time"),
         starting.alias("starting"),
         end.alias("end"),
         F.when(unread, UNREADABLE).when(~known, NO_EVENT).otherwise(0).alias("verdict"),
     )
+
+
+def _ticks(name: str, axis: Axis) -> Column:
+    ticked = name.replace("`", "``")
+    return F.expr(column_ticks(f"`{ticked}`", axis))
 
 
 def _starting(kind: T.DataType, name: str) -> tuple[Column, Column]:

@@ -1,0 +1,48 @@
+"""``timeloom stream``: a streaming join, with progress and a report."""
+
+import click
+
+from timeloom.cli.run import cluster_of
+from timeloom.cli.screen import progress, say
+from timeloom.cli.state import State, with_debug
+from timeloom.errors import UsageError
+
+
+@with_debug
+@click.command("stream", short_help="Run a streaming join from its file")
+@click.argument("file")
+@click.option("--once", is_flag=True, help="Take what is there now and stop, whatever the file says.")
+@click.option("--master", help="The Spark master, such as local[4] or spark://host:7077. [default: local[*]]")
+@click.option("--remote", help="A Spark Connect address, such as sc://host:15002.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
+@click.option("--report", metavar="DIRECTORY", help="Where to write report.json and report.html.")
+@click.pass_obj
+def command(
+    state: State,
+    file: str,
+    once: bool,
+    master: str | None,
+    remote: str | None,
+    conf: tuple[str, ...],
+    report: str | None,
+) -> None:
+    """Run a streaming join: check its file, follow its sources, write each result once it is certain.
+
+    An interrupt (or SIGTERM) stops the stream after the running micro-batch; started again, it goes on from its
+    checkpoint. A second interrupt stops it at once, and nothing is lost by that either.
+    """
+    from timeloom.pipeline.secrets import Secrets
+    from timeloom.pipeline.stream_check import load_file
+    from timeloom.pipeline.stream_execution import run_stream
+    from timeloom.pipeline.stream_models import Stream
+
+    cluster = cluster_of(master, remote, conf)
+    secrets = Secrets()
+    state.mask = secrets.mask
+    found = load_file(file, secrets)
+    if not isinstance(found, Stream):
+        raise UsageError(f"{file!r} is a pipeline and no stream; start it with timeloom run")
+    stream = found.model_copy(update={"trigger": None}) if once else found
+    with progress(secrets.mask) as watcher:
+        done = run_stream(stream, file, cluster=cluster, report=report, secrets=secrets, watcher=watcher)
+    say(f"done in {done.record['seconds']:.1f} s; report: {secrets.mask(str(done.page))}")
