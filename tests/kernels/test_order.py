@@ -28,12 +28,27 @@ def test_ranks_count_the_values_below(rows, wanted):
     assert below.tolist() == [sum(value < limit for value in rows) for limit in wanted]
 
 
-@given(COLUMNS, st.integers(0, 4))
-def test_two_rounds_scatter_as_one_does(rows, fine):
+@given(COLUMNS, st.integers(0, 4), st.integers(1, 3))
+def test_two_rounds_by_several_threads_sort_as_one_does(rows, fine, threads):
     column = np.array(rows, np.int64)
+    beside = np.arange(len(rows))[::-1].copy()
     base, shift, buckets = order._grid(column)
-    once, twice = order.scatter(column, base, shift, buckets), order.scatter_twice(column, base, shift, buckets, fine)
+    once, offsets = order.scatter(column, beside, base, shift, buckets)
+    order.sort_buckets(*once, offsets, shift)
+    twice, other_offsets = order.scatter_twice(column, beside, base, shift, buckets, fine, threads)
     assert [part.tolist() for part in twice] == [part.tolist() for part in once]
+    assert other_offsets.tolist() == offsets.tolist()
+    assert (twice.beside == beside[twice.ids]).all()
+
+
+@pytest.mark.parametrize("domain", [1000, 10**6, 2**62])
+def test_many_rows_and_what_is_beside_them(domain):
+    column = np.random.default_rng(3).integers(-domain, domain, 3 * order.SMALL // 2)
+    found = order.sort(column, 2, column * 2)
+    expected = np.argsort(column, kind="stable")
+    assert (found.ids == expected).all()
+    assert (found.values == column[expected]).all()
+    assert (found.beside == 2 * column[expected]).all()
 
 
 @given(COLUMNS)
@@ -42,7 +57,7 @@ def test_a_column_in_order_is_kept_and_gets_the_same_buckets(rows):
     base, shift, buckets = order._grid(column)
     assert order.in_order(column)
     assert order.bucket_offsets(column, base, shift, buckets).tolist() == (
-        order.scatter(column, base, shift, buckets)[2].tolist()
+        order.scatter(column, order.NOTHING, base, shift, buckets)[1].tolist()
     )
 
 

@@ -107,8 +107,9 @@ def rectangles_of(problem: Problem, box: Box, rows: NDArray[np.integer]) -> Rect
     their endpoints, so one lower and one upper bound keep them out, and sides that the box leaves open stay open.
     """
     on_start, on_end = needed(box)
-    low_start, high_start = ranges(problem, on_start, problem.left, rows)
-    low_end, high_end = ranges(problem, on_end, problem.left, rows)
+    left = problem.left.pick(rows)
+    low_start, high_start = ranges(problem, on_start, left)
+    low_end, high_end = ranges(problem, on_end, left)
     if problem.fold is not None:
         by_start, by_end = _sides(on_start), _sides(on_end)
         prefer_start = any(by_start) or not any(by_end)

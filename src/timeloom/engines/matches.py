@@ -1,84 +1,69 @@
-"""Pairs of rows found by a join, in a form that can be counted, written whole, written in batches, or only marked."""
+"""Pairs of rows found by a join, in a form that can be written whole, written in batches, or only marked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.threads import chunks, in_parallel
-from timeloom.kernels import runs
+from timeloom.engines.threads import chunks, in_parallel, shares
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 Positions = NDArray[np.int32]
+
+PAGE = 1 << 21
+"""So many pairs are written into one piece of memory: enough for the system to give it huge pages."""
+
+FIRST_PAGE = 1 << 14
 
 
 class Source(Protocol):
-    """Pairs from one box of a relation. Candidates are numbered; any range of them can be written by itself."""
+    """Pairs from one box of a relation. Each row that drives has its pairs; any range of them can be written alone."""
 
     @property
+    def rows(self) -> int:
+        """How many rows drive."""
+
     def candidates(self) -> int:
         """How many candidates there are, pairs included."""
 
-    def count(self, first: int, last: int) -> int:
-        """Count the pairs among the candidates first..last."""
-
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """Bring the values of left and right rows into the order in which `fill` needs them."""
+        """Bring the values of left and right rows into the order in which `pairs` needs them."""
 
-    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
-        """Write left and right values of the pairs among the candidates first..last; count them."""
-
-
-@dataclass(frozen=True)
-class Filter:
-    """What candidates must satisfy: the driven row has its other endpoint within the driving row's range."""
-
-    other: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
+        """Left and right values of the pairs of the driving rows first..last, at most so many at a time."""
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Pairs as runs over the sorted order of the driven side, with a filter where the runs are only candidates."""
+class Page:
+    """Room for a number of pairs, taken anew whenever it is full: little at first, for joins that find few."""
 
-    flip: bool
-    owners: Positions
-    begins: Positions
-    bounds: NDArray[np.int64]
-    order: Positions
-    filter: Filter | None = None
+    def __init__(self, first: np.dtype[Any], second: np.dtype[Any], most: int) -> None:
+        self._types, self._most = (first, second), most
+        self._open(min(most, FIRST_PAGE))
+
+    def _open(self, room: int) -> None:
+        self.size = 0
+        self._room = np.empty(room, self._types[0]), np.empty(room, self._types[1])
 
     @property
-    def candidates(self) -> int:
-        """The total length of the runs."""
-        return int(self.bounds[-1])
+    def room(self) -> int:
+        """How many pairs still fit."""
+        return self._room[0].size - self.size
 
-    def count(self, first: int, last: int) -> int:
-        """Count the pairs among the candidates first..last."""
-        if self.filter is None:
-            return last - first
-        test = self.filter
-        return runs.count_filtered(self.begins, self.bounds, test.other, test.low, test.high, first, last)
+    @property
+    def rest(self) -> tuple[Array, Array]:
+        """The part that is not written yet."""
+        return self._room[0][self.size :], self._room[1][self.size :]
 
-    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """Values of the driving rows as they drive, and of the driven rows as they are sorted."""
-        driving, driven = (right, left) if self.flip else (left, right)
-        return driving[self.owners], driven[self.order]
-
-    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
-        """Expand the runs of the candidates first..last, filtered if need be."""
-        owners, driven = arranged
-        out_owner, out_driven = (out[1], out[0]) if self.flip else out
-        if self.filter is None:
-            runs.expand(owners, self.begins, self.bounds, driven, first, last, out_owner, out_driven)
-            return last - first
-        test = self.filter.other, self.filter.low, self.filter.high
-        return runs.expand_filtered(owners, self.begins, self.bounds, driven, *test, first, last, out_owner, out_driven)
+    def take(self) -> tuple[Array, Array]:
+        """Hand out what is written, and start afresh."""
+        written = self._room[0][: self.size], self._room[1][: self.size]
+        if self.size < self._room[0].size // 4:
+            written = written[0].copy(), written[1].copy()
+        self._open(self._most)
+        return written
 
 
 @dataclass(frozen=True)
@@ -89,23 +74,23 @@ class Pairs:
     right: Positions
 
     @property
-    def candidates(self) -> int:
-        """The number of pairs."""
+    def rows(self) -> int:
+        """Every pair counts as a driving row."""
         return int(self.left.size)
 
-    def count(self, first: int, last: int) -> int:
-        """Every candidate is a pair."""
-        return last - first
+    def candidates(self) -> int:
+        """The number of pairs."""
+        return self.rows
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Nothing needs arranging."""
         return left, right
 
-    def fill(self, arranged: tuple[Array, Array], first: int, last: int, out: tuple[Array, Array]) -> int:
+    def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
         """Look the values of some pairs up."""
-        np.take(arranged[0], self.left[first:last], out=out[0][: last - first])
-        np.take(arranged[1], self.right[first:last], out=out[1][: last - first])
-        return last - first
+        for at in range(first, last, most):
+            part = slice(at, min(at + most, last))
+            yield arranged[0][self.left[part]], arranged[1][self.right[part]]
 
 
 @dataclass(frozen=True)
@@ -117,32 +102,26 @@ class Matches:
     sources: list[Source]
     threads: int = 1
 
-    @property
     def candidates(self) -> int:
         """How many candidates all sources have."""
-        return sum(source.candidates for source in self.sources)
+        return sum(source.candidates() for source in self.sources)
 
-    def values(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """For every pair, a value of the left row and a value of the right row.
+    def pages(self, left: Array, right: Array) -> list[tuple[Array, Array]]:
+        """For every pair, a value of the left row and a value of the right row, in pieces of bounded size.
 
-        The pairs of every range of candidates are counted first, so that each thread writes to its own place.
+        The pieces are cut in the same places whatever the values.
         """
-        parts = [(source, part) for source in self.sources for part in chunks(source.candidates, self.threads)]
-        sizes = in_parallel([partial(source.count, *part) for source, part in parts], self.threads)
-        arranged = in_parallel([partial(source.arranged, left, right) for source in self.sources], self.threads)
-        of = {id(source): values for source, values in zip(self.sources, arranged, strict=True)}
-        edges = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
-        out = np.empty(edges[-1], left.dtype), np.empty(edges[-1], right.dtype)
-        tasks = [
-            partial(source.fill, of[id(source)], *part, (out[0][at:stop], out[1][at:stop]))
-            for (source, part), (at, stop) in zip(parts, pairwise(edges), strict=True)
-        ]
-        in_parallel(tasks, self.threads)
-        return out
+        tasks = []
+        for source in self.sources:
+            arranged = source.arranged(left, right)
+            for part in shares(source.rows, self.threads):
+                tasks.append(partial(_listed, source, arranged, *part))
+        return [page for pages in in_parallel(tasks, self.threads) for page in pages]
 
-    def positions(self) -> tuple[Positions, Positions]:
-        """Every pair as row positions."""
-        return cast("tuple[Positions, Positions]", self.values(_rows(self.left_rows), _rows(self.right_rows)))
+    def positions(self) -> list[tuple[Positions, Positions]]:
+        """Every pair as row positions, in pieces of bounded size."""
+        pages = self.pages(_rows(self.left_rows), _rows(self.right_rows))
+        return cast("list[tuple[Positions, Positions]]", pages)
 
     def batches(
         self, rows: int, left: Positions | None = None, right: Positions | None = None
@@ -151,21 +130,30 @@ class Matches:
         left = _rows(self.left_rows) if left is None else left
         right = _rows(self.right_rows) if right is None else right
         for source in self.sources:
-            arranged = source.arranged(left, right)
-            for first in range(0, source.candidates, rows):
-                last = min(first + rows, source.candidates)
-                lefts, rights = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
-                size = source.fill(arranged, first, last, (lefts, rights))
-                if size:
-                    yield lefts[:size], rights[:size]
+            yield from source.pairs(source.arranged(left, right), 0, source.rows, rows)
 
     def matched(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which left rows and which right rows are in any pair."""
         left, right = np.zeros(self.left_rows, np.bool_), np.zeros(self.right_rows, np.bool_)
-        for lefts, rights in self.batches(1 << 22):
+        for lefts, rights in self.batches(PAGE):
             left[lefts] = True
             right[rights] = True
         return left, right
+
+
+def gathered(values: Array, rows: Positions, threads: int) -> Array:
+    """Rows of a column; every thread gathers a part of them."""
+    found = np.empty(rows.size, values.dtype)
+
+    def gather(first: int, last: int) -> None:
+        np.take(values, rows[first:last], out=found[first:last], mode="clip")
+
+    in_parallel([partial(gather, *part) for part in chunks(rows.size, threads)], threads)
+    return found
+
+
+def _listed(source: Source, arranged: tuple[Array, Array], first: int, last: int) -> list[tuple[Array, Array]]:
+    return list(source.pairs(arranged, first, last, PAGE))
 
 
 def _rows(count: int) -> Positions:

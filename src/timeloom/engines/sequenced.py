@@ -1,6 +1,7 @@
 """Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,15 @@ from timeloom.kernels import dip_merge, order, sequenced
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
+
+
+class Shared(NamedTuple):
+    """Pairs of rows, NO_ROW for an absent side, with periods."""
+
+    left: Positions
+    right: Positions
+    starts: Ticks
+    ends: Ticks
 
 
 class TwoSides:
@@ -36,23 +46,27 @@ class TwoSides:
         keys = np.where(keys == NO_KEY, without, keys)
         return self.fold.points(side.starts, keys), self.fold.points(side.ends, keys)
 
-    def pairs(self, algorithm: str) -> Matches:
-        """All pairs that share time."""
+    def pairs(self, algorithm: str) -> list[Shared]:
+        """All pairs that share time, with the time that they share, in pieces of bounded size."""
+        found = self._matches(algorithm)
+        at = found.positions()
+        if sum(lefts.size for lefts, _ in at) <= len(self.left) + len(self.right):
+            starts = [(self.left.starts[lefts], self.right.starts[rights]) for lefts, rights in at]
+            ends = [(self.left.ends[lefts], self.right.ends[rights]) for lefts, rights in at]
+        else:
+            starts = found.pages(self.left.starts, self.right.starts)
+            ends = found.pages(self.left.ends, self.right.ends)
+        return [
+            Shared(*rows, np.maximum(*both, out=both[0]), np.minimum(*either, out=either[0]))
+            for rows, both, either in zip(at, starts, ends, strict=True)
+        ]
+
+    def _matches(self, algorithm: str) -> Matches:
         if algorithm == "dip":
             found = dip_merge.join(*self._places[0], *self._places[1])
             return Matches(len(self.left), len(self.right), [Pairs(found.outer, found.inner)], self.threads)
         problem = Problem.of(self.left, self.right, self.keys, self.threads)
         return find(problem, relation("intersects").boxes(Axis.INTEGER), algorithm)
-
-    def shared_time(self, pairs: Matches, lefts: Positions, rights: Positions) -> tuple[Ticks, Ticks]:
-        """The time that both rows of each pair share; many pairs are written from the runs, few are looked up."""
-        if lefts.size > len(self.left) + len(self.right):
-            starts = pairs.values(self.left.starts, self.right.starts)
-            ends = pairs.values(self.left.ends, self.right.ends)
-        else:
-            starts = self.left.starts[lefts], self.right.starts[rights]
-            ends = self.left.ends[lefts], self.right.ends[rights]
-        return np.maximum(*starts, out=starts[0]), np.minimum(*ends, out=ends[0])
 
     def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""

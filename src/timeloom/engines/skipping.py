@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.keys import NO_KEY
-from timeloom.engines.matches import Pairs, Source
+from timeloom.engines.matches import Pairs
 from timeloom.engines.matching import Problem, Side, ranges
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.errors import UsageError
@@ -34,7 +34,7 @@ WORTHWHILE = 50_000
 Rows = NDArray[np.int64]
 
 
-def skip(problem: Problem, box: Box) -> list[Source]:
+def skip(problem: Problem, box: Box) -> Pairs:
     """Find the pairs of a box whose periods share time."""
     require_shared_time(box)
     rows = [_with_key(side) for side in (problem.left, problem.right)]
@@ -47,7 +47,7 @@ def skip(problem: Problem, box: Box) -> list[Source]:
     if not INTERSECTS.implies(box):
         kept = _holds(problem, box, lefts, rights)
         lefts, rights = lefts[kept], rights[kept]
-    return [Pairs(lefts.astype(np.int32), rights.astype(np.int32))]
+    return Pairs(lefts.astype(np.int32), rights.astype(np.int32))
 
 
 def require_shared_time(box: Box) -> None:
@@ -106,9 +106,9 @@ def _touching(problem: Problem, rows: Rows, others: Rows, left: bool) -> Rows:
 
 def _holds(problem: Problem, box: Box, lefts: Rows, rights: Rows) -> NDArray[np.bool_]:
     """Judge pairs by the bounds of a box."""
-    kept = np.ones(lefts.size, np.bool_)
+    kept, left = np.ones(lefts.size, np.bool_), problem.left.pick(lefts)
     for by_end, bounds in ((False, (box.start_start, box.start_end)), (True, (box.end_start, box.end_end))):
-        low, high = ranges(problem, bounds, problem.left, lefts)
+        low, high = ranges(problem, bounds, left)
         points = problem.placed(problem.right, by_end)[rights]
         kept &= (low <= points) & (points <= high)
     return kept

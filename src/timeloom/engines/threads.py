@@ -30,3 +30,10 @@ def chunks(total: int, threads: int) -> list[tuple[int, int]]:
     parts = max(1, min(threads, total // SMALL))
     edges = [total * part // parts for part in range(parts + 1)]
     return list(pairwise(edges))
+
+
+def shares(total: int, threads: int) -> list[tuple[int, int]]:
+    """Cut 0..total into several ranges a thread, so that a costly range holds only one of them up."""
+    parts = max(1, min(8 * threads, total // SMALL)) if threads > 1 else 1
+    edges = [total * part // parts for part in range(parts + 1)]
+    return list(pairwise(edges))

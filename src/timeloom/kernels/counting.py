@@ -38,8 +38,8 @@ def count_intersecting(by_start: Order, by_end: Order, starts: Ticks, ends: Tick
 @compiled
 def fill_intersecting(by_start: Order, by_end: Order, starts: Ticks, ends: Ticks, counts: Counts) -> None:
     """Write the counts. No period is empty, so a start is never the last tick."""
-    start_values, _, start_offsets, start_base, start_shift = by_start
-    end_values, _, end_offsets, end_base, end_shift = by_end
+    start_values, _, start_offsets, start_base, start_shift, _ = by_start
+    end_values, _, end_offsets, end_base, end_shift, _ = by_end
     for row in range(starts.size):
         begun = rank(start_values, start_offsets, start_base, start_shift, ends[row])
         over = rank(end_values, end_offsets, end_base, end_shift, starts[row] + 1)

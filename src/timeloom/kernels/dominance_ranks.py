@@ -73,8 +73,8 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
     Points have start < end. So ``end <= d`` implies ``start <= b`` if d - 1 <= b; ``start >= a`` implies ``end >= c``
     if c - 1 <= a, and contradicts ``end <= d`` if d <= a; and ``end < c`` implies ``start <= b`` if c - 2 <= b.
     """
-    starts, _, start_offsets, start_base, start_shift = by_start
-    ends, _, end_offsets, end_base, end_shift = by_end
+    starts, _, start_offsets, start_base, start_shift, _ = by_start
+    ends, _, end_offsets, end_base, end_shift, _ = by_end
     low_start, high_start, low_end, high_end = rectangles
     firsts, lasts, lows, highs, nested = ranked
     size = starts.size

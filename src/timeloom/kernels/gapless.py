@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
+from timeloom.model.ticks import MIN_TICK
 
 Cells = NDArray[np.int64]
 
-KEY, START, END, NAME, MARK, AFTER, BEFORE, HEAD, COUNT = range(9)
-"""The rows of a map. ``BEFORE`` is the element in front of one in its chain, or ``-1 - b`` for the first element
+KEY, START, END, NAME, MARK, FIRED, AFTER, BEFORE, HEAD, COUNT = range(10)
+"""The rows of a map. ``FIRED`` is the last instant at which an element looked for partners. ``BEFORE`` is the element in front of one in its chain, or ``-1 - b`` for the first element
 of bucket b: whichever holds the forward pointer to it. ``AFTER`` is the next one in the chain, or -1. ``HEAD`` is, for
 each bucket, its first element, or -1. The first cell of ``COUNT`` is the number of elements."""
 
@@ -27,17 +28,6 @@ def empty_maps(count: int, capacity: int) -> Cells:
     maps[:, HEAD] = -1
     maps[:, COUNT] = 0
     return maps
-
-
-def with_room(maps: Cells, more: int) -> Cells:
-    """The same block, or a larger copy if one of its maps has no room for this many more elements."""
-    needed = int(maps[:, COUNT, 0].max()) + more
-    if needed <= maps.shape[2]:
-        return maps
-    larger = empty_maps(len(maps), max(2 * maps.shape[2], needed))
-    for which in range(len(maps)):
-        fill(larger, which, contents(maps, which))
-    return larger
 
 
 @compiled
@@ -60,6 +50,7 @@ def append(maps: Cells, which: int, key: int, start: int, end: int, name: int) -
     maps[which, END, element] = end
     maps[which, NAME, element] = name
     maps[which, MARK, element] = 0
+    maps[which, FIRED, element] = MIN_TICK
     maps[which, AFTER, element] = head
     maps[which, BEFORE, element] = -1 - bucket
     if head >= 0:
@@ -115,4 +106,32 @@ def fill(maps: Cells, which: int, tuples: Cells) -> None:
     """Append tuples to a map."""
     for at in range(tuples.shape[1]):
         append(maps, which, tuples[KEY, at], tuples[START, at], tuples[END, at], tuples[NAME, at])
-        maps[which, MARK, maps[which, COUNT, 0] - 1] = tuples[MARK, at]
+        element = maps[which, COUNT, 0] - 1
+        maps[which, MARK, element], maps[which, FIRED, element] = tuples[MARK, at], tuples[FIRED, at]
+
+
+@compiled
+def has_room(maps: Cells, more: int) -> bool:
+    """Tell whether each map has room for this many more elements."""
+    for which in range(maps.shape[0]):
+        if maps[which, COUNT, 0] + more > maps.shape[2]:
+            return False
+    return True
+
+
+@compiled
+def grown(maps: Cells) -> Cells:
+    """A copy with twice the room."""
+    larger = np.empty((maps.shape[0], maps.shape[1], 2 * maps.shape[2]), np.int64)
+    larger[:, HEAD] = -1
+    larger[:, COUNT] = 0
+    for which in range(maps.shape[0]):
+        fill(larger, which, maps[which, :, : maps[which, COUNT, 0]])
+    return larger
+
+
+def with_room(maps: Cells, more: int) -> Cells:
+    """The same block, or a larger copy if one of its maps has no room for this many more elements."""
+    while not has_room(maps, more):
+        maps = grown(maps)
+    return maps

@@ -5,6 +5,10 @@ into them in one pass, and each bucket is sorted by itself. The bucket offsets s
 look-up and a search inside one bucket. Outliers share the two edge buckets and cannot stretch the others.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,39 +21,63 @@ Positions = NDArray[np.int32]
 
 SAMPLE = 4096
 MAX_ROWS = 2**31 - 1
-LARGE = 2**21
+SMALL = 2**18
 """From so many rows on, scattering takes two rounds, each of which stays within the cache."""
 
 COARSE = 9
 """The first round has 2**COARSE buckets."""
 
+NOTHING: Ticks = np.zeros(0, np.int64)
+
 _WIDEST = 2**62  # distances on the grid must fit into int64
 
 
 class Order(NamedTuple):
-    """A column in ascending order: ``values[k]`` stood at row ``ids[k]``; equal values keep their row order."""
+    """A column in ascending order: ``values[k]`` stood at row ``ids[k]``; equal values keep their row order.
+
+    ``beside[k]`` is the same row's value of a column that was carried along, if any.
+    """
 
     values: Ticks
     ids: Positions
     offsets: Positions
     base: int
     shift: int
+    beside: Ticks
 
 
-def sort(column: Ticks) -> Order:
-    """Sort a column of ticks."""
+def sort(column: Ticks, threads: int = 1, beside: Ticks | None = None) -> Order:
+    """Sort a column of ticks, and another one along with it, with several threads if it is worth them.
+
+    Carrying a column along costs less than gathering it afterwards, when every access would miss the cache.
+    """
     if column.size > MAX_ROWS:
         raise OverflowError(f"{column.size} rows; at most {MAX_ROWS} fit into one sorted column")
+    carried = NOTHING if beside is None else np.ascontiguousarray(beside)
     base, shift, buckets = _grid(column)
     if in_order(column):
         ids = np.arange(column.size, dtype=np.int32)
-        return Order(column, ids, bucket_offsets(column, base, shift, buckets), base, shift)
-    if column.size < LARGE:
-        values, ids, offsets = scatter(column, base, shift, buckets)
+        return Order(column, ids, bucket_offsets(column, base, shift, buckets), base, shift, carried)
+    fine = max(0, (buckets - 1).bit_length() - COARSE)
+    if column.size < SMALL or not fine:
+        rows, offsets = scatter(column, carried, base, shift, buckets)
+        sort_buckets(*rows, offsets, shift)
     else:
-        values, ids, offsets = scatter_twice(column, base, shift, buckets, max(0, (buckets - 1).bit_length() - COARSE))
-    sort_buckets(values, ids, offsets, shift)
-    return Order(values, ids, offsets, base, shift)
+        rows, offsets = scatter_twice(column, carried, base, shift, buckets, fine, threads)
+    return Order(rows.values, rows.ids, offsets, base, shift, rows.beside)
+
+
+class Rows(NamedTuple):
+    """Rows on their way to their places."""
+
+    values: Ticks
+    ids: Positions
+    beside: Ticks
+
+    @classmethod
+    def like(cls, column: Ticks, beside: Ticks) -> "Rows":
+        """Room from NumPy, which asks for huge pages; memory that a kernel takes costs a page fault every 4 KiB."""
+        return cls(np.empty(column.size, np.int64), np.empty(column.size, np.int32), np.empty(beside.size, np.int64))
 
 
 def _grid(column: Ticks) -> tuple[int, int, int]:
@@ -77,67 +105,111 @@ def bucket(value: int, base: int, shift: int, buckets: int) -> int:
     return (value - base) >> shift
 
 
-def scatter(column: Ticks, base: int, shift: int, buckets: int) -> tuple[Ticks, Positions, Positions]:
+def scatter(column: Ticks, beside: Ticks, base: int, shift: int, buckets: int) -> tuple[Rows, Positions]:
     """Distribute rows to buckets, in row order; ``offsets[b]`` is where bucket b begins."""
-    values, ids, offsets = _room_for(column.size, buckets)
-    fill_buckets(column, base, shift, values, ids, offsets)
-    return values, ids, offsets
+    rows, offsets = Rows.like(column, beside), np.zeros(buckets + 1, np.int32)
+    count_buckets(column, base, shift, 0, column.size, offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    fill_buckets(column, beside, base, shift, 0, column.size, offsets[:-1].copy(), *rows)
+    return rows, offsets
 
 
-def scatter_twice(column: Ticks, base: int, shift: int, buckets: int, fine: int) -> tuple[Ticks, Positions, Positions]:
-    """The same as `scatter`, by way of coarse buckets of 2**fine buckets each."""
-    rough_values, rough_ids, heads = scatter(column, base, shift + fine, ((buckets - 1) >> fine) + 1)
-    values, ids, offsets = _room_for(column.size, buckets)
-    refine(rough_values, rough_ids, heads, base, shift, fine, values, ids, offsets)
-    return values, ids, offsets
+def scatter_twice(
+    column: Ticks, beside: Ticks, base: int, shift: int, buckets: int, fine: int, threads: int
+) -> tuple[Rows, Positions]:
+    """Distribute rows to coarse buckets of 2**fine buckets each, then within each, and sort the buckets.
+
+    The first round goes by ranges of rows: a thread's rows of a coarse bucket come after those of the threads before
+    it. The second goes by ranges of coarse buckets. Both stay within a processor's cache.
+    """
+    wide = ((buckets - 1) >> fine) + 1
+    edges = [column.size * part // threads for part in range(threads + 1)]
+    parts = list(pairwise(edges))
+    counts = np.zeros((threads, wide), np.int32)
+    count = partial(count_buckets, column, base, shift + fine)
+    _together([partial(count, *part, counts[number]) for number, part in enumerate(parts)])
+    heads = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int32)
+    places = (heads[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.int32)
+    rough, rows = Rows.like(column, beside), Rows.like(column, beside)
+    spread = partial(fill_buckets, column, beside, base, shift + fine)
+    _together([partial(spread, *part, places[number], *rough) for number, part in enumerate(parts)])
+    offsets = np.empty(buckets + 1, np.int32)
+    offsets[buckets] = column.size
+    stretches = pairwise([0, *np.searchsorted(heads[1:-1], edges[1:-1]).tolist(), wide])
+    settle = partial(refine, *rough, heads, base, shift, fine)
+    _together([partial(settle, *stretch, *rows, offsets) for stretch in stretches])
+    return rows, offsets
 
 
-def _room_for(rows: int, buckets: int) -> tuple[Ticks, Positions, Positions]:
-    """Arrays from NumPy, which asks for huge pages; those that a kernel makes cost a page fault every 4 KiB."""
-    return np.empty(rows, np.int64), np.empty(rows, np.int32), np.zeros(buckets + 1, np.int32)
+def _together(tasks: list[Callable[[], None]]) -> None:
+    """Run tasks that release the interpreter lock, each in a thread of its own."""
+    if len(tasks) == 1:
+        return tasks[0]()
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for future in [pool.submit(task) for task in tasks]:
+            future.result()
+    return None
 
 
 @compiled
-def fill_buckets(column: Ticks, base: int, shift: int, values: Ticks, ids: Positions, offsets: Positions) -> None:
-    """Count the rows of each bucket, then move them; offsets are 0 at first."""
-    buckets = offsets.size - 1
-    for row in range(column.size):
-        offsets[bucket(column[row], base, shift, buckets) + 1] += 1
-    for number in range(buckets):
-        offsets[number + 1] += offsets[number]
-    places = offsets.copy()
-    for row in range(column.size):
+def count_buckets(column: Ticks, base: int, shift: int, first: int, last: int, counts: Positions) -> None:
+    """Count the rows first..last of each bucket."""
+    for row in range(first, last):
+        counts[bucket(column[row], base, shift, counts.size)] += 1
+
+
+@compiled
+def fill_buckets(
+    column: Ticks,
+    carried: Ticks,
+    base: int,
+    shift: int,
+    first: int,
+    last: int,
+    places: Positions,
+    values: Ticks,
+    ids: Positions,
+    beside: Ticks,
+) -> None:
+    """Move the rows first..last to the next free places of their buckets."""
+    for row in range(first, last):
         value = column[row]
-        number = bucket(value, base, shift, buckets)
+        number = bucket(value, base, shift, places.size)
         at = places[number]
         places[number] = at + 1
         values[at] = value
         ids[at] = row
+        if carried.size:
+            beside[at] = carried[row]
 
 
 @compiled
 def refine(
     rough_values: Ticks,
     rough_ids: Positions,
+    rough_beside: Ticks,
     heads: Positions,
     base: int,
     shift: int,
     fine: int,
+    first_head: int,
+    last_head: int,
     values: Ticks,
     ids: Positions,
+    beside: Ticks,
     offsets: Positions,
 ) -> None:
-    """Distribute each coarse bucket to its fine ones; its rows and its part of the result fit into a cache."""
+    """Distribute each of these coarse buckets to its fine ones, and sort those."""
     buckets = offsets.size - 1
-    offsets[buckets] = values.size
     next_place = np.empty((1 << fine) + 1, np.int32)
-    for number in range(heads.size - 1):
+    for number in range(first_head, last_head):
         first, last, lowest = heads[number], heads[number + 1], number << fine
+        inside = min(1 << fine, buckets - lowest)
         next_place[:] = 0
         for at in range(first, last):
             next_place[bucket(rough_values[at], base, shift, buckets) - lowest + 1] += 1
         next_place[0] = first
-        for within in range(min(1 << fine, buckets - lowest)):
+        for within in range(inside):
             next_place[within + 1] += next_place[within]
             offsets[lowest + within] = next_place[within]
         for at in range(first, last):
@@ -147,6 +219,14 @@ def refine(
             next_place[within] = place + 1
             values[place] = value
             ids[place] = rough_ids[at]
+            if beside.size:
+                beside[place] = rough_beside[at]
+        begin = first
+        for within in range(inside):
+            end = next_place[within]
+            if end - begin > 1 and (shift > 0 or lowest + within == 0 or lowest + within == buckets - 1):
+                sort_bucket(values, ids, beside, begin, end)
+            begin = end
 
 
 @compiled
@@ -170,27 +250,46 @@ def bucket_offsets(column: Ticks, base: int, shift: int, buckets: int) -> Positi
 
 
 @compiled
-def sort_buckets(values: Ticks, ids: Positions, offsets: Positions, shift: int) -> None:
-    """Sort each bucket in place: short ones by insertion, long ones by merging; both keep the order of equals."""
+def sort_buckets(values: Ticks, ids: Positions, beside: Ticks, offsets: Positions, shift: int) -> None:
+    """Sort each bucket in place."""
     buckets = offsets.size - 1
     for number in range(buckets):
         first, last = offsets[number], offsets[number + 1]
-        if last - first < 2 or (shift == 0 and 0 < number < buckets - 1):
-            continue
-        if last - first > 48:
-            if not in_order(values[first:last]):
-                order = np.argsort(values[first:last], kind="mergesort")
-                values[first:last] = values[first:last][order]
-                ids[first:last] = ids[first:last][order]
-            continue
-        for at in range(first + 1, last):
-            value, row, gap = values[at], ids[at], at
-            while gap > first and values[gap - 1] > value:
-                values[gap] = values[gap - 1]
-                ids[gap] = ids[gap - 1]
-                gap -= 1
-            values[gap] = value
-            ids[gap] = row
+        if last - first > 1 and (shift > 0 or number == 0 or number == buckets - 1):
+            sort_bucket(values, ids, beside, first, last)
+
+
+@compiled
+def sort_bucket(values: Ticks, ids: Positions, beside: Ticks, first: int, last: int) -> None:
+    """Sort one bucket in place: a short one by insertion, a long one by merging; both keep the order of equals."""
+    if last - first > 48:
+        merge_bucket(values[first:last], ids[first:last], beside[first:last])
+        return
+    for at in range(first + 1, last):
+        value, row, gap = values[at], ids[at], at
+        carried = beside[at] if beside.size else 0
+        while gap > first and values[gap - 1] > value:
+            values[gap] = values[gap - 1]
+            ids[gap] = ids[gap - 1]
+            if beside.size:
+                beside[gap] = beside[gap - 1]
+            gap -= 1
+        values[gap] = value
+        ids[gap] = row
+        if beside.size:
+            beside[gap] = carried
+
+
+@compiled
+def merge_bucket(values: Ticks, ids: Positions, beside: Ticks) -> None:
+    """Sort a long bucket in place, unless it is in order."""
+    if in_order(values):
+        return
+    order = np.argsort(values, kind="mergesort")
+    values[:] = values[order]
+    ids[:] = ids[order]
+    if beside.size:
+        beside[:] = beside[order]
 
 
 @compiled

@@ -80,7 +80,9 @@ def windows(by_x: Order, by_y: Order, x_range: tuple[Ticks, Ticks], y_range: tup
         (by_x, x_range, found.x_begins, found.x_lengths),
         (by_y, y_range, found.y_begins, found.y_lengths),
     ):
-        measure(order.values, order.offsets, order.base, order.shift, low, high, 0, queries, begins, lengths)
+        bounds = np.empty(queries + 1, np.int64)
+        measure(order.values, order.offsets, order.base, order.shift, low, high, begins, bounds)
+        np.subtract(bounds[1:], bounds[:-1], out=lengths)
     return found
 
 

@@ -5,9 +5,6 @@ other side collapse to one inclusive range of x. A range that no int64 can reach
 saturation never lets a row slip in.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import MAX_TICK as MAX
@@ -40,32 +37,14 @@ def overflows(value: int, by: int) -> int:
 
 @compiled
 def point_ranges(
-    starts: Ticks, ends: Ticks, start_lo: int, start_hi: int, end_lo: int, end_hi: int
-) -> tuple[Ticks, Ticks]:
-    """For each row, the inclusive range of x with start_lo <= x - start <= start_hi and the same for the end."""
-    low = np.empty(starts.size, np.int64)
-    high = np.empty(starts.size, np.int64)
-    for row in range(starts.size):
-        low[row], high[row] = saturated_range(starts[row], ends[row], start_lo, start_hi, end_lo, end_hi)
-    return low, high
-
-
-@compiled
-def picked_ranges(
-    starts: Ticks,
-    ends: Ticks,
-    rows: NDArray[np.integer],
-    limits: tuple[int, int, int, int],
-    near: bool,
-    first: int,
-    last: int,
-    low: Ticks,
-    high: Ticks,
+    starts: Ticks, ends: Ticks, limits: tuple[int, int, int, int], near: bool, low: Ticks, high: Ticks
 ) -> None:
-    """Ranges as in `point_ranges` for the picked rows first..last; ``near`` says that no sum can leave the axis."""
+    """For each row, the inclusive range of x with lo <= x - start <= hi and the same for the end.
+
+    The limits are lo and hi for the start, then for the end; ``near`` says that no sum can leave the axis.
+    """
     start_lo, start_hi, end_lo, end_hi = limits
-    for place in range(first, last):
-        row = rows[place]
+    for row in range(starts.size):
         start, end = starts[row], ends[row]
         if near:
             at_least = MIN if start_lo == MIN else start + start_lo
@@ -74,9 +53,9 @@ def picked_ranges(
             at_most = MAX if start_hi == MAX else start + start_hi
             if end_hi != MAX:
                 at_most = min(at_most, end + end_hi)
-            low[place], high[place] = at_least, at_most
+            low[row], high[row] = at_least, at_most
         else:
-            low[place], high[place] = saturated_range(start, end, start_lo, start_hi, end_lo, end_hi)
+            low[row], high[row] = saturated_range(start, end, start_lo, start_hi, end_lo, end_hi)
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Candidates as runs: for each driving row, a contiguous run of the driven side's sorted order.
 
 A join whose relation bounds one endpoint of the driven side needs nothing else: its result is the runs, written out.
-Where the other endpoint is bounded, too, the runs are scanned and filtered. All kernels work on a range of rows or of
-candidate numbers, so that threads and batches can share the work.
+Where the other endpoint is bounded, too, the runs are scanned and filtered. All kernels work on a block of rows, so
+that threads and batches can share the work, and what a block needs besides stays in the cache.
 """
 
 import numpy as np
@@ -23,17 +23,19 @@ def measure(
     shift: int,
     low: Ticks,
     high: Ticks,
-    first: int,
-    last: int,
     begins: Positions,
-    lengths: Offsets,
-) -> None:
-    """Find the run of sorted values in [low, high] for rows first..last: where it begins and how long it is."""
-    for row in range(first, last):
+    bounds: Offsets,
+) -> int:
+    """Find each row's run of sorted values in [low, high]: where it begins, and the running total of the lengths."""
+    total = 0
+    for row in range(low.size):
         begin = rank(values, offsets, base, shift, low[row])
         end = values.size if high[row] == MAX_TICK else rank(values, offsets, base, shift, high[row] + 1)
         begins[row] = begin
-        lengths[row] = max(0, end - begin)
+        bounds[row] = total
+        total += max(0, end - begin)
+    bounds[low.size] = total
+    return total
 
 
 @compiled
@@ -66,53 +68,39 @@ def expand(
 
 
 @compiled
-def count_filtered(
-    begins: Positions, bounds: Offsets, other: Ticks, low: Ticks, high: Ticks, first: int, last: int
-) -> int:
-    """Count the candidates first..last whose other endpoint lies in the row's [low, high]."""
-    row = np.searchsorted(bounds, first, side="right") - 1
-    at, found = first, 0
-    while at < last:
-        stop = min(bounds[row + 1], last)
-        least, most, shift = low[row], high[row], begins[row] - bounds[row]
-        for number in range(at, stop):
-            value = other[number + shift]
-            found += (value >= least) & (value <= most)
-        at = max(at, stop)
-        row += 1
-    return found
-
-
-@compiled
-def expand_filtered(
-    owners: NDArray[np.generic],
-    begins: Positions,
-    bounds: Offsets,
-    driven: NDArray[np.generic],
+def probe(
+    values: Ticks,
+    offsets: Positions,
+    base: int,
+    shift: int,
     other: Ticks,
-    low: Ticks,
-    high: Ticks,
-    first: int,
-    last: int,
+    driven: NDArray[np.generic],
+    owners: NDArray[np.generic],
+    point: tuple[Ticks, Ticks],
+    rest: tuple[Ticks, Ticks],
+    row: int,
+    at: int,
     out_owner: NDArray[np.generic],
     out_driven: NDArray[np.generic],
-) -> int:
-    """Write those of the candidates first..last whose other endpoint lies in the row's [low, high]; count them.
+) -> tuple[int, int, int]:
+    """Write the pairs of the rows from ``row`` on, until all are done or the output is full.
 
-    Each candidate is written before it is judged; once the output is full, no later candidate can be a result.
+    A row's candidates are the sorted values in its range ``point``; results are those whose other endpoint lies in its
+    range ``rest``. ``at`` is the candidate to go on with, or -1 for the row's first one. Tells the row and the
+    candidate to go on with, and how many pairs were written.
     """
-    row = np.searchsorted(bounds, first, side="right") - 1
-    at, found = first, 0
-    while at < last:
-        stop = min(bounds[row + 1], last)
-        owner, least, most, shift = owners[row], low[row], high[row], begins[row] - bounds[row]
-        for number in range(at, stop):
-            if found == out_owner.size:
-                return found
-            value = other[number + shift]
+    found, room = 0, out_owner.size
+    while row < owners.size:
+        high, least, most, owner = point[1][row], rest[0][row], rest[1][row], owners[row]
+        if at < 0:
+            at = rank(values, offsets, base, shift, point[0][row])
+        while at < values.size and values[at] <= high:
+            if found == room:
+                return row, at, found
+            end = other[at]
             out_owner[found] = owner
-            out_driven[found] = driven[number + shift]
-            found += (value >= least) & (value <= most)
-        at = max(at, stop)
-        row += 1
-    return found
+            out_driven[found] = driven[at]
+            found += (end >= least) & (end <= most)
+            at += 1
+        row, at = row + 1, -1
+    return row, at, found

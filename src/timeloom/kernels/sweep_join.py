@@ -134,14 +134,14 @@ def _streams(intervals: PeriodTable, points: PeriodTable, rewrite: Rewrite) -> t
     (start_low, start_high), (end_low, end_high) = rewrite.selection
     if (start_low, start_high, end_low, end_high) == (None, None, None, None):
         return streams, NO_SELECTION
-    low, high = point_ranges(
-        intervals.starts,
-        intervals.ends,
+    limits = (
         MIN_TICK if start_low is None else start_low,
         MAX_TICK if start_high is None else start_high,
         MIN_TICK if end_low is None else end_low,
         MAX_TICK if end_high is None else end_high,
     )
+    low, high = np.empty_like(intervals.starts), np.empty_like(intervals.starts)
+    point_ranges(intervals.starts, intervals.ends, limits, False, low, high)
     other = points.starts if rewrite.end_points else points.ends
     return streams, Selection(other[fired.ids], low, high)
 

@@ -1,295 +1,280 @@
-"""The streaming sweep: an agenda of what happens at which instant, run against the live rows of both sides.
+"""The streaming sweep: events and plans of both sides, instant by instant, against the live rows.
 
-Live rows lie in a gapless map per side. At each instant ends come first, then starts, then rows *fire* that
-are ready now: they scan the other side's live rows for partners that are ready, too. Rows that can match no
-more leave last.
+Rows that are open lie in one gapless map per side, by id; rows that may still match in another one, by handle. At each
+instant rows end, then rows start, then those *fire* that are ready now: they scan the other side's live rows for
+partners. Rows that can match no more leave last. Where pairs are all that is asked for, fired rows are collected and
+scan together, as long as the rows that they scan stay the same (lazy joining; sweeping paper, section 7.2).
 """
 
+import numpy as np
+
 from timeloom.kernels import gapless
-from timeloom.kernels.gapless import Cells, append, find, remove_element
+from timeloom.kernels.gapless import Cells, append, find, grown, has_room, remove_element
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.rectangles import shifted
+from timeloom.kernels.sweep_agenda import due, more_room
+from timeloom.kernels.sweep_arrival import ACCEPTED, begin, finish
 from timeloom.kernels.sweep_layout import (
     ANTI,
-    BOTH,
+    BEFORE,
+    BUFFERED,
     CHECK,
-    END,
-    ENTRY,
     EXPIRE,
-    FIRES,
-    FIRING,
-    FROM,
+    FIRE,
     HANDLE,
+    HANDLES,
     INNER,
-    INSTANT,
     LEFT,
-    LEFT_BOUNDS,
-    LEFT_READY,
     LEFT_SIDE,
     MATCHED,
-    NAME,
     PAIRS,
-    RIGHT_BOUNDS,
-    RIGHT_READY,
-    RIGHT_SIDE,
+    PLANNED,
     ROWS,
-    SEMI,
     SIDE,
-    START,
+    STRAYS,
     TIME,
-    TO,
+    TODAY,
     UNMATCHED,
     WAITERS,
     WHAT,
+    Arriving,
+    Rules,
 )
-from timeloom.kernels.sweep_pairs import NEVER, holds, ready, window
+from timeloom.kernels.sweep_scan import remember, scan, scan_with_care, with_room
+from timeloom.kernels.sweep_schedule import most_plans, schedule
 from timeloom.kernels.sweep_unmatched import check, next_review, review, write_row
 from timeloom.model.ticks import MAX_TICK
 
 
 @compiled
-def run(
-    agenda: Cells,
+def advance(
+    left: Arriving,
+    right: Arriving,
     until: int,
-    maps: Cells,
-    rules: Cells,
+    rules: Rules,
     how: int,
+    lazy: int,
+    opened: Cells,
+    live: Cells,
+    plans: Cells,
     waiters: Cells,
     state: Cells,
-    out: Cells,
-) -> bool:
-    """Work off the agenda from where the state says; tell whether it is done, or else the output has no room."""
+) -> tuple[Cells, Cells, Cells, Cells, Cells, Cells]:
+    """Work off the events and all that is planned up to an instant; at the end of the axis all open rows end.
+
+    ``lazy`` is the number of fired rows that may share a scan. Answers the pairs and the single rows that were written,
+    and the maps, plans and waiting rows, which may have grown.
+    """
     waits = how == LEFT or how == ANTI
-    entries = agenda.shape[0]
+    pairs, rows = np.empty((3, 1024), np.int64), np.empty((2, 64), np.int64)
+    today, buffer = np.empty((64, 4), np.int64), np.empty((2, lazy, 6), np.int64)
+    firsts, stops = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    is_over = False
     while True:
-        first = state[ENTRY]
-        time = agenda[first, TIME] if first < entries else until
-        if state[FIRING] < 0:
-            if out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]:
-                return False
-            due = next_review(waiters, state[WAITERS])
-            if due < time or (first == entries and due == time < MAX_TICK):
-                review(due, maps, rules, waiters, state, out)
+        busy, time = next_instant(left, right, stops, plans, until, is_over, state)
+        time = time if busy else until
+        if waits:
+            rows = with_room(rows, state[ROWS], live[LEFT_SIDE, gapless.COUNT, 0] + 1)
+            review_due = next_review(waiters, state[WAITERS])
+            if review_due < time or (not busy and review_due == time and time < MAX_TICK):
+                review(review_due, live, rules.decisions, waiters, state, rows)
                 continue
-            if first == entries:
-                return True
-        last = first + 1
-        while last < entries and agenda[last, TIME] == time:
-            last += 1
-        if state[FIRING] < 0:
-            move(agenda, first, last, maps)
-            state[FIRING] = first
-        while state[FIRING] < last:
-            at = state[FIRING]
-            if agenda[at, FIRES]:
-                wanted = rules.shape[0] * max(maps[LEFT_SIDE, gapless.COUNT, 0], maps[RIGHT_SIDE, gapless.COUNT, 0])
-                if (
-                    out.shape[1] - state[PAIRS] <= wanted
-                    or out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]
-                ):
-                    return False
-                fire(agenda, at, maps, rules, how, state, out)
-            state[FIRING] += 1
-        if out.shape[1] - state[ROWS] <= maps[LEFT_SIDE, gapless.COUNT, 0]:
-            return False
-        leave(agenda, first, last, maps, rules, how, waiters, state, out)
+        if not busy:
+            break
+        is_over = time == MAX_TICK
+        firsts[:] = stops
+        stops[0], stops[1] = stop_of(left, firsts[0], time), stop_of(right, firsts[1], time)
+        coming = stops.sum() - firsts.sum()
+        if is_over:
+            coming += opened[0, gapless.COUNT, 0] + opened[1, gapless.COUNT, 0]
+        while not has_room(opened, coming):
+            opened = grown(opened)
+        while not has_room(live, coming):
+            live = grown(live)
+        while state[PLANNED] + coming * most_plans(rules) > plans.shape[0]:
+            plans = more_room(plans)
+        while coming + state[PLANNED] > today.shape[0]:
+            today = more_room(today)
+        state[TODAY] = 0
+        for side in range(2):
+            if stops[side] > firsts[side] and state[BUFFERED + 1 - side]:
+                pairs = scan(live, 1 - side, buffer, pairs, state)
+        move(left, right, firsts, stops, time, rules, waits, opened, live, today, plans, state)
+        while state[PLANNED] and plans[0, TIME] == time:
+            due(plans, today, state)
+        rows = with_room(rows, state[ROWS], live[LEFT_SIDE, gapless.COUNT, 0] + 1)
+        pairs = fire(time, rules, how, live, today, buffer, state, pairs, rows)
+        while waits and state[WAITERS] + live[LEFT_SIDE, gapless.COUNT, 0] > waiters.shape[1]:
+            waiters = wider(waiters)
+        pairs = leave(time, rules, waits, live, today, buffer, waiters, state, pairs, rows)
         if waits and time < MAX_TICK:
-            review(time, maps, rules, waiters, state, out)
-        state[ENTRY], state[FIRING] = last, -1
+            review(time, live, rules.decisions, waiters, state, rows)
+        state[BEFORE] = time
+    for side in range(2):
+        if state[BUFFERED + side]:
+            pairs = scan(live, side, buffer, pairs, state)
+    return pairs, rows, opened, live, plans, waiters
 
 
 @compiled
-def move(agenda: Cells, first: int, last: int, maps: Cells) -> None:
-    """Let the rows of one instant end, then start."""
-    for at in range(first, last):
-        if agenda[at, WHAT] & END:
-            side = agenda[at, SIDE]
-            element = find(maps, side, agenda[at, HANDLE])
+def next_instant(
+    left: Arriving, right: Arriving, stops: Cells, plans: Cells, until: int, is_over: bool, state: Cells
+) -> tuple[bool, int]:
+    """Whether something happens, and when: events, plans, or the end of the axis if it is still to come."""
+    busy, time = until == MAX_TICK and not is_over, MAX_TICK
+    if stops[0] < left.ids.size:
+        busy, time = True, left.known[stops[0]]
+    if stops[1] < right.ids.size:
+        busy, time = True, min(time, right.known[stops[1]])
+    if state[PLANNED] and plans[0, TIME] <= until:
+        busy, time = True, min(time, plans[0, TIME])
+    return busy, time
+
+
+@compiled
+def stop_of(events: Arriving, first: int, time: int) -> int:
+    """Where the events of this instant, which begin at ``first``, stop."""
+    while first < events.ids.size and events.known[first] == time:
+        first += 1
+    return first
+
+
+@compiled
+def wider(waiters: Cells) -> Cells:
+    """The same waiting rows with twice the room."""
+    larger = np.empty((waiters.shape[0], 2 * waiters.shape[1]), np.int64)
+    larger[:, : waiters.shape[1]] = waiters
+    return larger
+
+
+@compiled
+def move(
+    left: Arriving,
+    right: Arriving,
+    firsts: Cells,
+    stops: Cells,
+    time: int,
+    rules: Rules,
+    waits: bool,
+    opened: Cells,
+    live: Cells,
+    today: Cells,
+    plans: Cells,
+    state: Cells,
+) -> None:
+    """Let the rows of one instant end, then start; at the end of the axis let all others end that are open."""
+    for side in range(2):
+        events = left if side == LEFT_SIDE else right
+        strays = 0
+        for at in range(firsts[side], stops[side]):
+            if events.starting[at]:
+                break
+            element = finish(events, at, side, opened)
+            strays += element < 0
             if element >= 0:
-                maps[side, gapless.END, element] = agenda[at, TO]
-    for at in range(first, last):
-        if agenda[at, WHAT] & START:
-            append(
-                maps,
-                agenda[at, SIDE],
-                agenda[at, HANDLE],
-                agenda[at, FROM],
-                agenda[at, TO],
-                agenda[at, NAME],
-            )
+                end_row(side, element, time, rules, waits, opened, live, today, plans, state)
+        state[STRAYS + side] = strays
+    for side in range(2):
+        events = left if side == LEFT_SIDE else right
+        for at in range(firsts[side], stops[side]):
+            if not events.starting[at]:
+                continue
+            handle, end = state[HANDLES + side], MAX_TICK
+            if rules.whole[side]:
+                if events.verdicts[at] != ACCEPTED:
+                    continue
+                end = events.ends[at]
+            elif not begin(events, at, firsts[side], state[STRAYS + side], side, handle, opened):
+                continue
+            state[HANDLES + side] += 1
+            append(live, side, handle, events.starts[at], end, events.ids[at])
+            schedule(side, handle, events.starts[at], end, time, False, rules, waits, today, plans, state)
+        while time == MAX_TICK and opened[side, gapless.COUNT, 0]:
+            end_row(side, opened[side, gapless.COUNT, 0] - 1, time, rules, waits, opened, live, today, plans, state)
+
+
+@compiled
+def end_row(
+    side: int,
+    element: int,
+    time: int,
+    rules: Rules,
+    waits: bool,
+    opened: Cells,
+    live: Cells,
+    today: Cells,
+    plans: Cells,
+    state: Cells,
+) -> None:
+    """Close an open row."""
+    handle, start = opened[side, gapless.NAME, element], opened[side, gapless.START, element]
+    remove_element(opened, side, element)
+    element = find(live, side, handle)
+    if element >= 0:
+        live[side, gapless.END, element] = time
+        schedule(side, handle, start, time, time, True, rules, waits, today, plans, state)
 
 
 @compiled
 def fire(
-    agenda: Cells,
-    at: int,
-    maps: Cells,
-    rules: Cells,
+    time: int,
+    rules: Rules,
     how: int,
+    live: Cells,
+    today: Cells,
+    buffer: Cells,
     state: Cells,
-    out: Cells,
-) -> None:
-    """Find the partners of a row that is ready now, for each of the decisions for which it is."""
-    side, fires, time = agenda[at, SIDE], agenda[at, FIRES], agenda[at, TIME]
-    for decision in range(rules.shape[0]):
-        if not (fires >> decision) & 1:
+    pairs: Cells,
+    rows: Cells,
+) -> Cells:
+    """Let the rows that are ready now find their partners, or remember them for the next scan; answers the pairs."""
+    plain = how == INNER and rules.decisions.shape[0] == 1
+    for at in range(state[TODAY]):
+        if not today[at, WHAT] & FIRE:
             continue
-        element = find(maps, side, agenda[at, HANDLE])
+        side = today[at, SIDE]
+        element = find(live, side, today[at, HANDLE])
         if element < 0:
-            return
-        only = rules.shape[0] == 1
-        latest = time - 1 if side == RIGHT_SIDE and rules[decision, BOTH] else time
-        start_low, start_high, end_low, end_high = partners(maps, side, element, latest, rules, decision)
-        if how == INNER and only:
-            state[PAIRS] = scan(maps, side, element, time, start_low, start_high, end_low, end_high, state[PAIRS], out)
             continue
-        scan_with_care(
-            maps,
-            side,
-            element,
-            time,
-            (start_low, start_high, end_low, end_high),
-            decision,
-            rules,
-            how,
-            state,
-            out,
-        )
-
-
-@compiled
-def partners(
-    maps: Cells, side: int, element: int, latest: int, rules: Cells, decision: int
-) -> tuple[int, int, int, int]:
-    """The ranges of start and of end of the rows that match this one and are ready by ``latest``."""
-    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
-    first, other = (LEFT_BOUNDS, RIGHT_READY) if side == LEFT_SIDE else (RIGHT_BOUNDS, LEFT_READY)
-    start_low, start_high = window(start, end, rules, decision, first, first + 2)
-    end_low, end_high = window(start, end, rules, decision, first + 4, first + 6)
-    after_start, after_end = rules[decision, other], rules[decision, other + 1]
-    if after_start != NEVER and latest < MAX_TICK:
-        start_high = min(start_high, shifted(latest, -after_start))
-    if after_end != NEVER and latest < MAX_TICK:
-        end_high = min(end_high, shifted(latest, -after_end))
-    return start_low, start_high, end_low, end_high
-
-
-@compiled
-def scan(
-    maps: Cells,
-    side: int,
-    element: int,
-    time: int,
-    start_low: int,
-    start_high: int,
-    end_low: int,
-    end_high: int,
-    written: int,
-    out: Cells,
-) -> int:
-    """Write the pairs of one row with all live partners in these ranges; each is written before it is judged."""
-    other, begin = 1 - side, written
-    for at in range(maps[other, gapless.COUNT, 0]):
-        out[other, written] = maps[other, gapless.NAME, at]
-        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
-        written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
-    for at in range(begin, written):
-        out[side, at] = maps[side, gapless.NAME, element]
-        out[INSTANT, at] = time
-    return written
-
-
-@compiled
-def scan_with_care(
-    maps: Cells,
-    side: int,
-    element: int,
-    time: int,
-    ranges: tuple[int, int, int, int],
-    decision: int,
-    rules: Cells,
-    how: int,
-    state: Cells,
-    out: Cells,
-) -> None:
-    """The same where another decision may have found a pair, or where left rows are marked or leave."""
-    other, at = 1 - side, 0
-    start_low, start_high, end_low, end_high = ranges
-    own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
-    while at < maps[other, gapless.COUNT, 0]:
-        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
-        found = start_low <= start <= start_high and end_low <= end <= end_high
-        if found:
-            if side == LEFT_SIDE:
-                found = not decided_before(own_start, own_end, start, end, time, decision, rules)
-            else:
-                found = not decided_before(start, end, own_start, own_end, time, decision, rules)
-        if found and how <= LEFT:
-            out[side, state[PAIRS]] = maps[side, gapless.NAME, element]
-            out[other, state[PAIRS]] = maps[other, gapless.NAME, at]
-            out[INSTANT, state[PAIRS]] = time
-            state[PAIRS] += 1
-        if found and how != INNER:
-            left = settle(maps, element if side == LEFT_SIDE else at, time, how, state, out)
-            if left and side == LEFT_SIDE:
-                return
-            at -= left
-        at += 1
-
-
-@compiled
-def decided_before(r_start: int, r_end: int, s_start: int, s_end: int, time: int, decision: int, rules: Cells) -> bool:
-    """Tell whether another decision of the union has found this pair already."""
-    for other in range(rules.shape[0]):
-        if other == decision:
-            continue
-        left = ready(r_start, r_end, rules[other, LEFT_READY], rules[other, LEFT_READY + 1])
-        right = ready(s_start, s_end, rules[other, RIGHT_READY], rules[other, RIGHT_READY + 1])
-        instant = max(left, right)
-        earlier = instant < time or (instant == time and other < decision)
-        if earlier and holds(r_start, r_end, s_start, s_end, rules, other):
-            return True
-    return False
-
-
-@compiled
-def settle(maps: Cells, element: int, time: int, how: int, state: Cells, out: Cells) -> bool:
-    """Note that a left row has a partner. For semi and anti it leaves; tell whether it did."""
-    if how == LEFT:
-        maps[LEFT_SIDE, gapless.MARK, element] = MATCHED
-        return False
-    if how == SEMI:
-        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
-    remove_element(maps, LEFT_SIDE, element)
-    return True
+        if plain:
+            remember(live, side, element, time, rules, buffer, state)
+            if state[BUFFERED + side] == buffer.shape[1]:
+                pairs = scan(live, side, buffer, pairs, state)
+        else:
+            pairs = with_room(pairs, state[PAIRS], live[1 - side, gapless.COUNT, 0])
+            scan_with_care(live, side, element, time, rules, how, state, pairs, rows)
+    return pairs
 
 
 @compiled
 def leave(
-    agenda: Cells,
-    first: int,
-    last: int,
-    maps: Cells,
-    rules: Cells,
-    how: int,
+    time: int,
+    rules: Rules,
+    waits: bool,
+    live: Cells,
+    today: Cells,
+    buffer: Cells,
     waiters: Cells,
     state: Cells,
-    out: Cells,
-) -> None:
+    pairs: Cells,
+    rows: Cells,
+) -> Cells:
     """Look at the left rows that nothing new can match; then let go of all rows that can match no more."""
-    waits = how == LEFT or how == ANTI
-    for at in range(first, last):
-        if waits and agenda[at, WHAT] & CHECK:
-            element = find(maps, LEFT_SIDE, agenda[at, HANDLE])
-            if element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
-                time, place = agenda[at, TIME], state[WAITERS]
-                state[WAITERS] += check(element, time, maps, rules, waiters, place, state, out)
-    for at in range(first, last):
-        if agenda[at, WHAT] & EXPIRE:
-            side = agenda[at, SIDE]
-            element = find(maps, side, agenda[at, HANDLE])
-            if element < 0:
-                continue
-            if waits and side == LEFT_SIDE and maps[side, gapless.MARK, element] != MATCHED:
-                write_row(maps[side, gapless.NAME, element], agenda[at, TIME], state, out)
-            remove_element(maps, side, element)
+    for at in range(state[TODAY]):
+        if waits and today[at, WHAT] & CHECK:
+            element = find(live, LEFT_SIDE, today[at, HANDLE])
+            if element >= 0 and live[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
+                place = state[WAITERS]
+                state[WAITERS] += check(element, time, live, rules.decisions, waiters, place, state, rows)
+    for at in range(state[TODAY]):
+        if not today[at, WHAT] & EXPIRE:
+            continue
+        side = today[at, SIDE]
+        element = find(live, side, today[at, HANDLE])
+        if element < 0:
+            continue
+        if waits and side == LEFT_SIDE and live[side, gapless.MARK, element] != MATCHED:
+            write_row(live[side, gapless.NAME, element], time, state, rows)
+        if state[BUFFERED + 1 - side]:
+            pairs = scan(live, 1 - side, buffer, pairs, state)
+        remove_element(live, side, element)
+    return pairs

@@ -11,8 +11,6 @@ from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_layout import (
     LEFT_SIDE,
     RIGHT_SIDE,
-    ROW_INSTANT,
-    ROW_NAME,
     ROWS,
     UNTIL,
     WAITER,
@@ -25,10 +23,10 @@ from timeloom.model.ticks import MAX_TICK
 
 
 @compiled
-def write_row(name: int, time: int, state: Cells, out: Cells) -> None:
+def write_row(name: int, time: int, state: Cells, rows: Cells) -> None:
     """Report a single left row."""
-    out[ROW_NAME, state[ROWS]] = name
-    out[ROW_INSTANT, state[ROWS]] = time
+    rows[0, state[ROWS]] = name
+    rows[1, state[ROWS]] = time
     state[ROWS] += 1
 
 
@@ -37,11 +35,11 @@ def check(
     element: int,
     time: int,
     maps: Cells,
-    rules: Cells,
+    boxes: Cells,
     waiters: Cells,
     place: int,
     state: Cells,
-    out: Cells,
+    rows: Cells,
 ) -> bool:
     """Look for the right row that may match this left row longest; without one report the left row.
 
@@ -51,11 +49,11 @@ def check(
     witness, until = -1, NEVER
     for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
         other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
-        last = possible_until(start, end, other_start, other_end, time, rules)
+        last = possible_until(start, end, other_start, other_end, time, boxes)
         if last > until:
             witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
     if until < time:
-        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, out)
+        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, rows)
         remove_element(maps, LEFT_SIDE, element)
         return False
     maps[LEFT_SIDE, gapless.MARK, element] = WAITING
@@ -66,7 +64,7 @@ def check(
 
 
 @compiled
-def review(time: int, maps: Cells, rules: Cells, waiters: Cells, state: Cells, out: Cells) -> None:
+def review(time: int, maps: Cells, boxes: Cells, waiters: Cells, state: Cells, rows: Cells) -> None:
     """Look again at every waiting row whose witness can match no more at this instant."""
     place = 0
     while place < state[WAITERS]:
@@ -82,11 +80,11 @@ def review(time: int, maps: Cells, rules: Cells, waiters: Cells, state: Cells, o
                     maps[RIGHT_SIDE, gapless.START, witness],
                     maps[RIGHT_SIDE, gapless.END, witness],
                     time,
-                    rules,
+                    boxes,
                 )
             waiters[UNTIL, place] = last
             if last < time:
-                stays = check(element, time, maps, rules, waiters, place, state, out)
+                stays = check(element, time, maps, boxes, waiters, place, state, rows)
         if stays:
             place += 1
         else:

@@ -1,6 +1,8 @@
 """Result tables from row positions: the payload never passes through a kernel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +57,7 @@ def positions(rows: Rows) -> pa.Array:
     return pa.array(rows, mask=missing) if missing.any() else pa.array(rows)
 
 
-def build(columns: list[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, threads: int) -> pa.Table:
+def build(columns: Sequence[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, threads: int) -> pa.Table:
     """Make a table from columns that are computed side by side."""
     arrays = in_parallel([make for _, make in columns], threads)
     if not columns:
@@ -63,9 +65,10 @@ def build(columns: list[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, t
     return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
 
-def from_values(values: NDArray[np.generic], kind: pa.DataType) -> pa.Array:
-    """An Arrow column of this type from the bytes of a NumPy array."""
-    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(np.ascontiguousarray(values))])
+def from_values(pages: list[NDArray[np.generic]], kind: pa.DataType) -> pa.ChunkedArray:
+    """An Arrow column of this type from the bytes of NumPy arrays."""
+    chunks = [pa.Array.from_buffers(kind, page.size, [None, pa.py_buffer(page)]) for page in pages]
+    return pa.chunked_array(chunks, kind)
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
@@ -73,3 +76,10 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
         return pa.array([], column.type)
     whole = column.combine_chunks()
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+
+
+def in_pieces(assemble: Callable[[Any, int], pa.Table], pieces: Sequence[Any], threads: int) -> pa.Table:
+    """A table assembled piece by piece: several pieces at a time, or one piece with several threads."""
+    inside = 1 if len(pieces) >= threads else threads
+    tables = in_parallel([partial(assemble, piece, inside) for piece in pieces], threads if inside == 1 else 1)
+    return pa.concat_tables(tables)

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
-from timeloom.engines.algorithms import choices, find
+from timeloom.engines.algorithms import choices, find, matches
 from timeloom.engines.axes import same_axis
 from timeloom.engines.counting import exists
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
-from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, positions
+from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, in_pieces, positions
 from timeloom.engines.matches import Matches
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
@@ -40,6 +40,7 @@ class LocalJoin:
         self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
         self.axis = same_axis(self.left.ticks.type, self.right.ticks.type)
         self.boxes = request.relation.boxes(self.axis)
+        self.left_source, self.right_source = Source(self.left.table), Source(self.right.table)
 
     @property
     def rejected(self) -> pa.Table:
@@ -80,13 +81,9 @@ def join(left: object, right: object, request: JoinRequest) -> Any:
     if request.how in ("semi", "anti"):
         return answer(task.left_rows(), task.rejected, request.policy, task.restore)
     matches = task.matches()
-    if request.how == "inner" and (fused := _fused(task, matches)) is not None:
-        result = fused
-    else:
-        result = _assemble(
-            task,
-            *_with_unmatched(*matches.positions(), len(task.left.starts), len(task.right.starts), request.how),
-        )
+    result = _fused(task, matches) if request.how == "inner" else None
+    if result is None:
+        result = _gathered(task, matches)
     return answer(result, task.rejected, request.policy, task.restore)
 
 
@@ -105,10 +102,10 @@ def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.Record
     for lefts, rights in pairs:
         left_seen[lefts] = True
         right_seen[rights] = True
-        yield from _assemble(task, lefts, rights).combine_chunks().to_batches(max_chunksize=rows)
+        yield from _assemble(task, (lefts, rights), 1).combine_chunks().to_batches(max_chunksize=rows)
     for lefts, rights in _unmatched(left_seen, right_seen, how):
         for first in range(0, lefts.size, rows):
-            part = _assemble(task, lefts[first : first + rows], rights[first : first + rows])
+            part = _assemble(task, (lefts[first : first + rows], rights[first : first + rows]), 1)
             yield from part.combine_chunks().to_batches(max_chunksize=rows)
 
 
@@ -118,7 +115,7 @@ def explain_join(left: object, right: object, request: JoinRequest) -> Explanati
     problem = task.problem()
     problem.counters = Counters()
     taken = choices(problem, task.boxes, request.algorithm)
-    candidates = find(problem, task.boxes, request.algorithm).candidates if taken else 0
+    candidates = matches(problem, taken).candidates()
     names = list(dict.fromkeys(choice.algorithm for choice in taken)) or ["none"]
     facts: dict[str, Any] = {
         "relation": repr(request.relation),
@@ -160,14 +157,14 @@ def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
     rights = [column for column in task.columns if column.origin == "right"]
     if len(lefts) != 1 or len(rights) != 1 or len(task.columns) != 2:
         return None
-    left, right = Source(task.left.table), Source(task.right.table)
+    left, right = task.left_source, task.right_source
     left_values, right_values = left.plain(lefts[0].left), right.plain(rights[0].right)
     if left_values is None or right_values is None:
         return None
-    found = matches.values(left_values, right_values)
+    pages = matches.pages(left_values, right_values)
     written = {
-        lefts[0].name: from_values(found[0], left.column(lefts[0].left).type),
-        rights[0].name: from_values(found[1], right.column(rights[0].right).type),
+        lefts[0].name: from_values([page[0] for page in pages], left.column(lefts[0].left).type),
+        rights[0].name: from_values([page[1] for page in pages], right.column(rights[0].right).type),
     }
     return pa.table({column.name: written[column.name] for column in task.columns})
 
@@ -181,38 +178,41 @@ def _unmatched(left_seen: NDArray[np.bool_], right_seen: NDArray[np.bool_], how:
         yield np.full(alone.size, NO_ROW, np.int32), alone
 
 
-def _with_unmatched(lefts: Rows, rights: Rows, left_rows: int, right_rows: int, how: str) -> tuple[Rows, Rows]:
-    """Append the rows without a partner that an outer join keeps."""
-    if how == "inner":
-        return lefts, rights
-    left_seen, right_seen = np.zeros(left_rows, np.bool_), np.zeros(right_rows, np.bool_)
-    left_seen[lefts] = True
-    right_seen[rights] = True
-    parts = [(lefts, rights), *_unmatched(left_seen, right_seen, how)]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+def _gathered(task: LocalJoin, matches: Matches) -> pa.Table:
+    """The result table, gathered piece by piece: the pairs, then the rows without a partner of an outer join."""
+    pages: list[tuple[Rows, Rows]] = list(matches.positions())
+    if task.request.how != "inner":
+        left_seen, right_seen = np.zeros(matches.left_rows, np.bool_), np.zeros(matches.right_rows, np.bool_)
+        for lefts, rights in pages:
+            left_seen[lefts] = True
+            right_seen[rights] = True
+        pages += _unmatched(left_seen, right_seen, task.request.how)
+    none = np.zeros(0, np.int32)
+    return in_pieces(partial(_assemble, task), pages or [(none, none)], matches.threads)
 
 
-def _assemble(task: LocalJoin, lefts: Rows, rights: Rows) -> pa.Table:
+def _assemble(task: LocalJoin, page: tuple[Rows, Rows], threads: int) -> pa.Table:
     """Gather the output columns for pairs of row positions."""
-    left, right = Source(task.left.table), Source(task.right.table)
+    lefts, rights = page
     left_rows, right_rows = positions(lefts), positions(rights)
 
     def key(column: OutputColumn) -> pa.ChunkedArray:
-        values = left.take(column.left, left_rows)
+        values = task.left_source.take(column.left, left_rows)
         if not left_rows.null_count:
             return values
-        return pc.if_else(left_rows.is_valid(), values, right.take(column.right, right_rows).cast(values.type))
+        others = task.right_source.take(column.right, right_rows)
+        return pc.if_else(left_rows.is_valid(), values, others.cast(values.type))
 
     def make(column: OutputColumn) -> pa.ChunkedArray:
         if column.origin == "left":
-            return left.take(column.left, left_rows)
+            return task.left_source.take(column.left, left_rows)
         if column.origin == "right":
-            return right.take(column.right, right_rows)
+            return task.right_source.take(column.right, right_rows)
         if column.origin == "key":
             return key(column)
         return _overlap(task, lefts, rights, column.origin)
 
-    return build([(column.name, partial(make, column)) for column in task.columns], lefts.size, cores())
+    return build([(column.name, partial(make, column)) for column in task.columns], lefts.size, threads)
 
 
 def _overlap(task: LocalJoin, lefts: Rows, rights: Rows, which: str) -> pa.ChunkedArray:

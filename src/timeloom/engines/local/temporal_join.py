@@ -1,7 +1,7 @@
 """The sequenced join on local tables."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,11 @@ from timeloom.engines.admission import Admitted, Quarantined, admit, answer, mer
 from timeloom.engines.axes import same_axis, shared_type
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
-from timeloom.engines.local.gather import NO_ROW, Source, build, positions
+from timeloom.engines.local.gather import NO_ROW, Source, build, in_pieces, positions
 from timeloom.engines.matching import Side
-from timeloom.engines.sequenced import TwoSides
+from timeloom.engines.sequenced import Shared, TwoSides
 from timeloom.engines.threads import cores
 from timeloom.engines.ticks import PeriodTicks
-from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -66,7 +65,8 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
         without_right=(request.right_period.start, request.right_period.end),
         columns=request.columns,
     )
-    result = _assemble(pair, request, layout, _rows(pair.sides(), request))
+    task = Assembly(pair, layout)
+    result = in_pieces(task.table, _rows(pair.sides(), request), cores())
     return answer(result, pair.rejected, request.policy, pair.restore)
 
 
@@ -85,50 +85,44 @@ def explain_temporal_join(left: object, right: object, request: TemporalJoinRequ
     return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
 
 
-class Rows(NamedTuple):
-    """Result rows: positions in both tables, NO_ROW for an absent side, and periods."""
-
-    left: Positions
-    right: Positions
-    starts: Ticks
-    ends: Ticks
-
-
-def _rows(sides: TwoSides, request: TemporalJoinRequest) -> Rows:
-    """All result rows: the pairs, and what an outer join keeps of either side."""
-    pairs = sides.pairs(request.algorithm)
-    found = pairs.positions()
-    parts = [Rows(*found, *sides.shared_time(pairs, *found))]
+def _rows(sides: TwoSides, request: TemporalJoinRequest) -> list[Shared]:
+    """All result rows, in pieces: the pairs, and what an outer join keeps of either side."""
+    pieces = sides.pairs(request.algorithm)
     rest = "dip" if request.algorithm == "dip" else "cover"
     if request.how in ("left", "full"):
         rows, starts, ends = sides.alone(rest)
-        parts.append(Rows(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
+        pieces.append(Shared(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
     if request.how in ("right", "full"):
         rows, starts, ends = sides.alone(rest, flip=True)
-        parts.append(Rows(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
-    if len(parts) == 1:
-        return parts[0]
-    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        pieces.append(Shared(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
+    return pieces or [Shared(*np.zeros((2, 0), np.int32), *np.zeros((2, 0), np.int64))]
 
 
-def _assemble(pair: LocalPair, request: TemporalJoinRequest, layout: list[OutputColumn], rows: Rows) -> pa.Table:
-    left, right, ticks = Source(pair.left.table), Source(pair.right.table), pair.writer()
-    left_rows, right_rows = positions(rows.left), positions(rows.right)
+class Assembly:
+    """Writes result rows as a table: payload by position, periods by their ticks."""
 
-    def make(column: OutputColumn) -> pa.ChunkedArray:
+    def __init__(self, pair: LocalPair, layout: list[OutputColumn]) -> None:
+        self.layout, self.period, self.ticks = layout, pair.request.left_period, pair.writer()
+        self.left, self.right = Source(pair.left.table), Source(pair.right.table)
+
+    def table(self, rows: Shared, threads: int) -> pa.Table:
+        """One piece of the result."""
+        at = positions(rows.left), positions(rows.right)
+        columns = [(column.name, partial(self._column, column, rows, *at)) for column in self.layout]
+        return build(columns, rows.left.size, threads)
+
+    def _column(self, column: OutputColumn, rows: Shared, left_rows: pa.Array, right_rows: pa.Array) -> pa.ChunkedArray:
         if column.origin == "right":
-            return right.take(column.right, right_rows)
-        if column.left == request.left_period.start:
-            return pa.chunked_array([ticks.write_starts(rows.starts)])
-        if column.left == request.left_period.end:
-            return pa.chunked_array([ticks.write_ends(rows.ends)])
-        values = left.take(column.left, left_rows)
+            return self.right.take(column.right, right_rows)
+        if column.left == self.period.start:
+            return pa.chunked_array([self.ticks.write_starts(rows.starts)])
+        if column.left == self.period.end:
+            return pa.chunked_array([self.ticks.write_ends(rows.ends)])
+        values = self.left.take(column.left, left_rows)
         if column.origin == "key" and left_rows.null_count:
-            others = right.take(column.right, right_rows).cast(values.type)
+            others = self.right.take(column.right, right_rows).cast(values.type)
             return pc.if_else(left_rows.is_valid(), values, others)
         return values
-
-    return build([(column.name, partial(make, column)) for column in layout], rows.left.size, cores())
 
 
 def temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Any:
