@@ -76,7 +76,7 @@ def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
 
 
 def _forward_scan(problem: Problem, choice: Choice) -> list[Source]:
-    return [drive(problem, driver) for driver in choice.drivers]
+    return [*drive(problem, choice.drivers)]
 
 
 def _sweep(problem: Problem, choice: Choice) -> list[Source]:

@@ -39,6 +39,11 @@ class Driver:
         lows, highs = zip(*self.point, strict=True)
         return any(lo is not None for lo in lows) and any(hi is not None for hi in highs)
 
+    @property
+    def pinned(self) -> bool:
+        """Tell whether a run holds one value only: an endpoint that the relation fixes."""
+        return any(lo is not None and lo == hi for lo, hi in self.point)
+
     def __str__(self) -> str:
         driving, driven = ("right", "left") if self.flip else ("left", "right")
         return f"{driving} rows drive over {driven} {'ends' if self.by_end else 'starts'}"

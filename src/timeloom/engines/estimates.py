@@ -12,8 +12,10 @@ POINTS = 8192
 
 
 def cheapest(problem: Problem, box: Box) -> tuple[Driver, float]:
-    """The driver with the fewest candidates, and that number."""
-    return min(((driver, estimate(problem, driver)) for driver in drivers(box)), key=lambda found: found[1])
+    """The driver with the fewest candidates, and that number. One that looks for a single value needs no rival."""
+    offered = drivers(box)
+    pinned = [driver for driver in offered if driver.pinned]
+    return min(((driver, estimate(problem, driver)) for driver in pinned[:1] or offered), key=lambda found: found[1])
 
 
 def estimate(problem: Problem, driver: Driver) -> float:

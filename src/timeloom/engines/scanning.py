@@ -1,6 +1,6 @@
 """The forward scan: runs of the driven side's sorted order, found and written block by block of driving rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,8 @@ BLOCK = 1 << 14
 class Scan:
     """The pairs of one driver.
 
-    The driving rows are in the order of their starts, so that their runs lie close together; ``owners`` are their rows
-    in the table. ``axis`` is the sorted endpoint of the driven rows, with the other endpoint beside it.
+    The driving rows come in the order of their starts, so that their runs lie close together; ``owners`` are their rows
+    in the table. ``axis`` is the sorted endpoint of the driven rows, with the other one beside it.
     """
 
     problem: Problem
@@ -34,28 +34,45 @@ class Scan:
         """How many rows drive."""
         return len(self.driving)
 
+    @property
+    def sparse(self) -> bool:
+        """Tell whether few pairs a row are to be expected, so that values are looked up for pairs, not for rows."""
+        return self.driver.pinned
+
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """The driven side's values as they are sorted; those of the driving side stay as they are."""
+        if self.sparse:
+            return left, right
         if self.driver.flip:
             return gathered(left, self.axis.ids, self.problem.threads), right
         return left, gathered(right, self.axis.ids, self.problem.threads)
 
     def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
         """Values of the pairs of the driving rows first..last, at most so many at a time."""
-        driving, driven = arranged[::-1] if self.driver.flip else arranged
-        page = Page(driving.dtype, driven.dtype, most)
-        write = self._runs if self.driver.exact else self._filtered
-        for begin in range(first, last, BLOCK):
-            block = slice(begin, min(begin + BLOCK, last))
-            for _ in write(self.driving.pick(block), driving[self.owners[block]], driven, page):
-                yield self._turned(page.take())
-        if page.size:
-            yield self._turned(page.take())
+        if self.sparse:
+            for lefts, rights in self._pages(None, self.axis.ids, first, last, most):
+                yield arranged[0][lefts], arranged[1][rights]
+        else:
+            yield from self._pages(*(arranged[::-1] if self.driver.flip else arranged), first, last, most)
 
     def candidates(self) -> int:
         """How many candidates the driver has, pairs included."""
         blocks = [slice(at, at + BLOCK) for at in range(0, self.rows, BLOCK)]
         return sum(int(self._measure(self.driving.pick(block))[1][-1]) for block in blocks)
+
+    def _pages(
+        self, driving: Array | None, driven: Array, first: int, last: int, most: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """Pages of left and right values; without values for the driving side, their rows."""
+        page = Page(self.owners.dtype if driving is None else driving.dtype, driven.dtype, most)
+        write = self._runs if self.driver.exact else self._filtered
+        for begin in range(first, last, BLOCK):
+            block = slice(begin, min(begin + BLOCK, last))
+            owners = self.owners[block] if driving is None else driving[self.owners[block]]
+            for _ in write(self.driving.pick(block), owners, driven, page):
+                yield self._turned(page.take())
+        if page.size:
+            yield self._turned(page.take())
 
     def _measure(self, side: Side) -> tuple[Positions, Ticks]:
         begins, bounds = np.empty(len(side), np.int32), np.empty(len(side) + 1, np.int64)
@@ -93,13 +110,18 @@ class Scan:
         return pairs[::-1] if self.driver.flip else pairs
 
 
-def drive(problem: Problem, driver: Driver) -> Scan:
-    """Prepare the scan of a driver: both sides sorted."""
-    by_point, by_start = (not driver.flip, driver.by_end), (driver.flip, False)
-    problem.sort({by_point, by_start})
-    rows = problem.orders[by_start]
+def drive(problem: Problem, drivers: Sequence[Driver]) -> list[Scan]:
+    """Prepare the scans of some drivers: all orders that they need are made at once."""
+    problem.sort(
+        {(not driver.flip, driver.by_end) for driver in drivers} | {(driver.flip, False) for driver in drivers}
+    )
+    return [_scan(problem, driver) for driver in drivers]
+
+
+def _scan(problem: Problem, driver: Driver) -> Scan:
+    axis, rows = problem.orders[(not driver.flip, driver.by_end)], problem.orders[(driver.flip, False)]
     if problem.fold is None:
         driving = Side(rows.values, rows.beside)
     else:
         driving = problem.sides(driver.flip)[0].pick(rows.ids)
-    return Scan(problem, driver, driving, rows.ids, problem.orders[by_point])
+    return Scan(problem, driver, driving, rows.ids, axis)

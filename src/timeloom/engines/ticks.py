@@ -79,7 +79,7 @@ def column_ticks(
     column: pa.Array | pa.ChunkedArray, kind: TimeType, *, truncate: bool
 ) -> tuple[Ticks, NDArray[np.bool_]]:
     """Read a time column as ticks, and say which rows are null (their ticks mean nothing)."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = whole(column) if isinstance(column, pa.ChunkedArray) else column
     null = np.zeros(len(array), np.bool_)
     if array.null_count:
         null = np.asarray(array.is_null())
@@ -97,6 +97,14 @@ def column_ticks(
     if unit == "ns":
         return _microseconds_of_nanoseconds(raw, truncate=truncate), null
     return _scaled(raw, _TO_MICROSECONDS[unit]), null
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece; copied only if it is in several."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    joined = column.combine_chunks()
+    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks or [pa.array([], column.type)])
 
 
 def _microseconds_of_nanoseconds(raw: Ticks, *, truncate: bool) -> Ticks:
@@ -177,5 +185,7 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     form = period.sentinels[0] if sentinels else None
     for _, ticks in sentinels:
         is_open = is_open | (ends == ticks)
-    ends = np.where(is_open, FOREVER, shift_ticks(ends, period.end_shift))
+    ends = shift_ticks(ends, period.end_shift)
+    if is_open.any():
+        ends = np.where(is_open, FOREVER, ends)
     return PeriodTicks(shift_ticks(starts, period.start_shift), ends, kind, end_kind, period, form, null_starts)

@@ -119,26 +119,33 @@ def scatter_twice(
 ) -> tuple[Rows, Positions]:
     """Distribute rows to coarse buckets of 2**fine buckets each, then within each, and sort the buckets.
 
-    The first round goes by ranges of rows: a thread's rows of a coarse bucket come after those of the threads before
-    it. The second goes by ranges of coarse buckets. Both stay within a processor's cache.
+    The second round goes by ranges of coarse buckets. Both rounds stay within a processor's cache.
     """
     wide = ((buckets - 1) >> fine) + 1
-    edges = [column.size * part // threads for part in range(threads + 1)]
-    parts = list(pairwise(edges))
-    counts = np.zeros((threads, wide), np.int32)
-    count = partial(count_buckets, column, base, shift + fine)
-    _together([partial(count, *part, counts[number]) for number, part in enumerate(parts)])
-    heads = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int32)
-    places = (heads[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.int32)
-    rough, rows = Rows.like(column, beside), Rows.like(column, beside)
-    spread = partial(fill_buckets, column, beside, base, shift + fine)
-    _together([partial(spread, *part, places[number], *rough) for number, part in enumerate(parts)])
-    offsets = np.empty(buckets + 1, np.int32)
+    rough, heads = scatter_by_rows(column, beside, base, shift + fine, wide, threads)
+    rows, offsets = Rows.like(column, beside), np.empty(buckets + 1, np.int32)
     offsets[buckets] = column.size
-    stretches = pairwise([0, *np.searchsorted(heads[1:-1], edges[1:-1]).tolist(), wide])
+    inner = [column.size * part // threads for part in range(1, threads)]
+    stretches = pairwise([0, *np.searchsorted(heads[1:-1], inner).tolist(), wide])
     settle = partial(refine, *rough, heads, base, shift, fine)
     _together([partial(settle, *stretch, *rows, offsets) for stretch in stretches])
     return rows, offsets
+
+
+def scatter_by_rows(
+    column: Ticks, beside: Ticks, base: int, shift: int, buckets: int, threads: int
+) -> tuple[Rows, Positions]:
+    """The same as `scatter`, by ranges of rows: a thread's rows of a bucket come after those of the threads before."""
+    parts = list(pairwise(column.size * part // threads for part in range(threads + 1)))
+    counts = np.zeros((threads, buckets), np.int32)
+    count = partial(count_buckets, column, base, shift)
+    _together([partial(count, *part, counts[number]) for number, part in enumerate(parts)])
+    heads = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int32)
+    places = (heads[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.int32)
+    rows = Rows.like(column, beside)
+    spread = partial(fill_buckets, column, beside, base, shift)
+    _together([partial(spread, *part, places[number], *rows) for number, part in enumerate(parts)])
+    return rows, heads
 
 
 def _together(tasks: list[Callable[[], None]]) -> None:

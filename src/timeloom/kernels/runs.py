@@ -14,6 +14,9 @@ from timeloom.model.ticks import MAX_TICK
 
 Offsets = NDArray[np.int64]
 
+SHORT = 4
+"""Runs up to this length are found by looking at their values, longer ones by a second rank."""
+
 
 @compiled
 def measure(
@@ -30,10 +33,15 @@ def measure(
     total = 0
     for row in range(low.size):
         begin = rank(values, offsets, base, shift, low[row])
-        end = values.size if high[row] == MAX_TICK else rank(values, offsets, base, shift, high[row] + 1)
+        end, most = begin, high[row]
+        while end < values.size and values[end] <= most:
+            end += 1
+            if end - begin == SHORT:
+                end = values.size if most == MAX_TICK else rank(values, offsets, base, shift, most + 1)
+                break
         begins[row] = begin
         bounds[row] = total
-        total += max(0, end - begin)
+        total += end - begin
     bounds[low.size] = total
     return total
 

@@ -1,10 +1,11 @@
 """Counting joins as data: what was asked, checked once, for every engine."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from timeloom.errors import UsageError
 from timeloom.model.allen import intersects
-from timeloom.model.join import STRATEGIES, choose
+from timeloom.model.join import Strategy, choose
 from timeloom.model.measures import Measure
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -12,9 +13,9 @@ from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
 
 SWEEPS = ("naive", "simple", "smart")
-ALGORITHMS = ("auto", "dominance", "ranks", *SWEEPS)
+CountAlgorithm = Literal["auto", "dominance", "ranks", "naive", "simple", "smart"]
+Ties = Literal["first", "all"]
 FUNCTIONS = ("sum", "avg", "min", "max", "count")
-TIES = ("first", "all")
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class CountRequest:
     strategy: str = "auto"
 
     def __post_init__(self) -> None:
-        choose("algorithm", self.algorithm, ALGORITHMS)
-        choose("strategy", self.strategy, STRATEGIES)
+        choose("algorithm", self.algorithm, get_args(CountAlgorithm))
+        choose("strategy", self.strategy, get_args(Strategy))
         if self.algorithm in ("ranks", *SWEEPS) and self.relation != intersects:
             raise UsageError(
                 f"algorithm={self.algorithm!r} counts 'intersects' only, not {self.relation.name!r}; "
@@ -76,6 +77,6 @@ class TopRequest:
     ties: str = "first"
 
     def __post_init__(self) -> None:
-        choose("ties", self.ties, TIES)
+        choose("ties", self.ties, get_args(Ties))
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
             raise UsageError(f"k={self.k!r} is no number of rows; give 0 or more")

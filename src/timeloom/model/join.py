@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.naming import Keys
@@ -17,8 +18,9 @@ HOWS = {
     "semi": ("semi", "leftsemi", "left_semi"),
     "anti": ("anti", "leftanti", "left_anti"),
 }
-ALGORITHMS = ("auto", "forward_scan", "sweep", "range_tree", "skip")
-STRATEGIES = ("auto", "broadcast", "slices", "keys")
+How = Literal["inner", "left", "right", "full", "semi", "anti"]
+JoinAlgorithm = Literal["auto", "forward_scan", "sweep", "range_tree", "skip"]
+Strategy = Literal["auto", "broadcast", "slices", "keys"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class JoinRequest:
     strategy: str = "auto"
 
     def __post_init__(self) -> None:
-        choose("algorithm", self.algorithm, ALGORITHMS)
-        choose("strategy", self.strategy, STRATEGIES)
+        choose("algorithm", self.algorithm, get_args(JoinAlgorithm))
+        choose("strategy", self.strategy, get_args(Strategy))
         object.__setattr__(self, "how", join_kind(self.how))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         if self.overlap and self.how in ("semi", "anti"):

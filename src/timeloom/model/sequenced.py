@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError
 from timeloom.model.join import choose, join_kind, suffix_pair
@@ -11,10 +11,10 @@ from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 
-HOWS = ("inner", "left", "right", "full")
-JOIN_ALGORITHMS = ("auto", "forward_scan", "sweep", "dip")
-ANTIJOIN_ALGORITHMS = ("auto", "cover", "dip")
-AGGREGATE_ALGORITHMS = ("auto", "sweep", "dip")
+SequencedHow = Literal["inner", "left", "right", "full"]
+SequencedAlgorithm = Literal["auto", "forward_scan", "sweep", "dip"]
+AntijoinAlgorithm = Literal["auto", "cover", "dip"]
+AggregateAlgorithm = Literal["auto", "sweep", "dip"]
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class TemporalJoinRequest:
     algorithm: str = "auto"
 
     def __post_init__(self) -> None:
-        choose("algorithm", self.algorithm, JOIN_ALGORITHMS)
-        object.__setattr__(self, "how", join_kind(self.how, HOWS))
+        choose("algorithm", self.algorithm, get_args(SequencedAlgorithm))
+        object.__setattr__(self, "how", join_kind(self.how, get_args(SequencedHow)))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         check_names(self.keys.left, self.left_period, "left")
         check_names(self.keys.right, self.right_period, "right")
@@ -50,7 +50,7 @@ class AntijoinRequest:
     algorithm: str = "auto"
 
     def __post_init__(self) -> None:
-        choose("algorithm", self.algorithm, ANTIJOIN_ALGORITHMS)
+        choose("algorithm", self.algorithm, get_args(AntijoinAlgorithm))
         check_names(self.keys.left, self.left_period, "left")
         check_names(self.keys.right, self.right_period, "right")
 
@@ -68,7 +68,7 @@ class AggregateRequest:
     algorithm: str = "auto"
 
     def __post_init__(self) -> None:
-        choose("algorithm", self.algorithm, AGGREGATE_ALGORITHMS)
+        choose("algorithm", self.algorithm, get_args(AggregateAlgorithm))
         check_names(self.by, self.period, "input")
         taken = [*self.by, self.period.start, self.period.end]
         for name in (measure.name for measure in self.measures):

@@ -4,47 +4,28 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from timeloom.model.count_join import CountRequest
+from timeloom.model.count_join import CountAlgorithm, CountRequest
 from timeloom.model.explanation import Explanation
+from timeloom.model.join import Strategy
 from timeloom.model.measures import read_measures
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
-from timeloom.model.naming import Keys
-from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
+from timeloom.operators.options import two_sides
 from timeloom.operators.registry import verb
 
 
-def count_request(
-    relation: RelationLike = "intersects",
-    *,
-    on: "str | Sequence[str] | None" = None,
-    name: str = "count",
-    aggregates: "Mapping[str, Any] | None" = None,
-    delta: "Span | str | None" = None,
-    epsilon: "Span | str | None" = None,
-    period: PeriodLike = ("start", "end"),
-    left_period: "PeriodLike | None" = None,
-    right_period: "PeriodLike | None" = None,
-    left_on: "str | Sequence[str] | None" = None,
-    right_on: "str | Sequence[str] | None" = None,
-    on_invalid: OnInvalid = "error",
-    empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-    strategy: str = "auto",
-) -> CountRequest:
-    """Read the options that counting verbs share."""
+def count_request(asked: Mapping[str, Any]) -> CountRequest:
+    """Read the options that counting verbs share; ``top_k`` has no aggregates and no choice of algorithm."""
     return CountRequest(
-        relation=find_relation(relation, delta=delta, epsilon=epsilon),
-        keys=Keys.of(on, left_on, right_on),
-        left_period=Period.of(left_period or period),
-        right_period=Period.of(right_period or period),
-        policy=Policy(on_invalid, empty),
-        name=name,
-        aggregates=read_measures(aggregates or {}),
-        algorithm=algorithm,
-        strategy=strategy,
+        relation=find_relation(asked["relation"], delta=asked["delta"], epsilon=asked["epsilon"]),
+        **two_sides(asked),
+        name=asked["name"],
+        aggregates=read_measures(asked.get("aggregates") or {}),
+        algorithm=asked.get("algorithm", "auto"),
+        strategy=asked["strategy"],
     )
 
 
@@ -55,13 +36,14 @@ def counting_engine(left: Any, right: Any, name: str) -> Any:
     return importlib.import_module(f"timeloom.engines.{family_of({'left': left, 'right': right})}.{name}")
 
 
-def _explain(left: Any, right: Any, relation: RelationLike = "intersects", **options: Any) -> Explanation:
-    request = count_request(relation, **options)
-    plan: Explanation = counting_engine(left, right, "count_join").explain_count_join(left, right, request)
+def explain_counting(asked: Mapping[str, Any]) -> Explanation:
+    """Say how the counts are made."""
+    left, right = asked["left"], asked["right"]
+    plan: Explanation = counting_engine(left, right, "count_join").explain_count_join(left, right, count_request(asked))
     return plan
 
 
-@verb(inputs=("left", "right"), explain=_explain)
+@verb(inputs=("left", "right"), explain=explain_counting)
 def count_join(
     left: Any,
     right: Any,
@@ -79,8 +61,8 @@ def count_join(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-    strategy: str = "auto",
+    algorithm: CountAlgorithm = "auto",
+    strategy: Strategy = "auto",
 ) -> Any:
     """Count, for each left row, the right rows whose periods are in a relation with its own.
 
@@ -131,21 +113,4 @@ def count_join(
 
     Ann's shift ends at 5, when the second call begins: periods are half-open, so that call does not count.
     """
-    request = count_request(
-        relation,
-        on=on,
-        name=name,
-        aggregates=aggregates,
-        delta=delta,
-        epsilon=epsilon,
-        period=period,
-        left_period=left_period,
-        right_period=right_period,
-        left_on=left_on,
-        right_on=right_on,
-        on_invalid=on_invalid,
-        empty=empty,
-        algorithm=algorithm,
-        strategy=strategy,
-    )
-    return counting_engine(left, right, "count_join").count_join(left, right, request)
+    return counting_engine(left, right, "count_join").count_join(left, right, count_request(locals()))

@@ -1,6 +1,7 @@
 """`explain`: the plan that a call would run."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
@@ -32,5 +33,7 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
         raise UsageError(f"{name!r} is no verb. {did_you_mean(name, known)}")
     if found.explain is None:
         raise UsageError(f"{name} runs in one way only; there is nothing to explain")
-    plan: Explanation = found.explain(*args, **kwargs)
+    asked = signature(found.function).bind(*args, **kwargs)
+    asked.apply_defaults()
+    plan: Explanation = found.explain(asked.arguments)
     return plan

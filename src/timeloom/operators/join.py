@@ -1,60 +1,37 @@
 """`join`: pairs of rows whose periods are in a relation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
-from timeloom.model.join import JoinRequest
+from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
-from timeloom.model.naming import Keys, column_names
-from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
+from timeloom.operators.options import two_sides, wanted_columns
 from timeloom.operators.registry import verb
 
 
-def _request(
-    relation: RelationLike = "intersects",
-    *,
-    on: "str | Sequence[str] | None" = None,
-    how: str = "inner",
-    delta: "Span | str | None" = None,
-    epsilon: "Span | str | None" = None,
-    overlap: bool = False,
-    columns: "Sequence[str] | None" = None,
-    suffixes: tuple[str, str] = ("", "_right"),
-    period: PeriodLike = ("start", "end"),
-    left_period: "PeriodLike | None" = None,
-    right_period: "PeriodLike | None" = None,
-    left_on: "str | Sequence[str] | None" = None,
-    right_on: "str | Sequence[str] | None" = None,
-    on_invalid: OnInvalid = "error",
-    empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-    strategy: str = "auto",
-) -> JoinRequest:
+def _request(asked: Mapping[str, Any]) -> JoinRequest:
     return JoinRequest(
-        relation=find_relation(relation, delta=delta, epsilon=epsilon),
-        keys=Keys.of(on, left_on, right_on),
-        how=how,
-        left_period=Period.of(left_period or period),
-        right_period=Period.of(right_period or period),
-        policy=Policy(on_invalid, empty),
-        overlap=overlap,
-        suffixes=suffixes,
-        columns=None if columns is None else column_names("columns", columns),
-        algorithm=algorithm,
-        strategy=strategy,
+        relation=find_relation(asked["relation"], delta=asked["delta"], epsilon=asked["epsilon"]),
+        **two_sides(asked),
+        how=asked["how"],
+        overlap=asked["overlap"],
+        suffixes=asked["suffixes"],
+        columns=wanted_columns(asked),
+        algorithm=asked["algorithm"],
+        strategy=asked["strategy"],
     )
 
 
-def _explain(left: Any, right: Any, relation: RelationLike = "intersects", **options: Any) -> Explanation:
-    options.pop("batches", None)
-    options.pop("batch_rows", None)
-    right, request = _beside(left, right, _request(relation, **options))
+def _explain(asked: Mapping[str, Any]) -> Explanation:
+    left = asked["left"]
+    right, request = _beside(left, asked["right"], _request(asked))
     return _engine(left, right).explain_join(left, right, request)  # type: ignore[no-any-return]
 
 
@@ -65,7 +42,7 @@ def join(
     relation: RelationLike = "intersects",
     *,
     on: "str | Sequence[str] | None" = None,
-    how: str = "inner",
+    how: How = "inner",
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
     overlap: bool = False,
@@ -78,8 +55,8 @@ def join(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-    strategy: str = "auto",
+    algorithm: JoinAlgorithm = "auto",
+    strategy: Strategy = "auto",
     batches: bool = False,
     batch_rows: int = 1_000_000,
 ) -> Any:
@@ -134,26 +111,7 @@ def join(
     >>> tl.join(shifts, calls, "meets", columns=["who", "call"]).to_pylist()
     [{'who': 'Ann', 'call': 2}, {'who': 'Bob', 'call': 3}]
     """
-    request = _request(
-        relation,
-        on=on,
-        how=how,
-        delta=delta,
-        epsilon=epsilon,
-        overlap=overlap,
-        columns=columns,
-        suffixes=suffixes,
-        period=period,
-        left_period=left_period,
-        right_period=right_period,
-        left_on=left_on,
-        right_on=right_on,
-        on_invalid=on_invalid,
-        empty=empty,
-        algorithm=algorithm,
-        strategy=strategy,
-    )
-    right, request = _beside(left, right, request)
+    right, request = _beside(left, right, _request(locals()))
     engine = _engine(left, right)
     if not batches:
         return engine.join(left, right, request)

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Verb:
     """A public verb: its function, the names of its table parameters, and how to explain a call.
 
-    ``explain`` takes the arguments of the verb and returns an `Explanation`; None when there is nothing to choose.
+    ``explain`` makes an `Explanation` from the arguments of a call by name; None when there is nothing to choose.
     ``many`` says that the (only) table parameter takes a list of tables as well.
     """
 

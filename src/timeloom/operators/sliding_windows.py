@@ -12,34 +12,14 @@ from timeloom.model.sliding_windows import WindowRequest, read_select
 from timeloom.operators.registry import verb
 
 
-def _request(
-    sys: Slide,
-    app: Slide,
-    *,
-    steps: int,
-    ratio: tuple[int, int] = (1, 1),
-    meaning: Meaning = "snapshot",
-    select: "Mapping[str, Any] | None" = None,
-    deltas: bool = False,
-    rows: bool = False,
-    bounds: bool = False,
-    sys_period: PeriodLike = ("sys_start", "sys_end"),
-    app_period: PeriodLike = ("app_start", "app_end"),
-    on_invalid: OnInvalid = "error",
-) -> WindowRequest:
+def _request(asked: Mapping[str, Any]) -> WindowRequest:
+    alike = ("sys", "app", "steps", "ratio", "meaning", "deltas", "rows", "bounds")
     return WindowRequest(
-        sys=sys,
-        app=app,
-        steps=steps,
-        ratio=ratio,
-        meaning=meaning,
-        measures=read_select(select),
-        sys_period=Period.of(sys_period),
-        app_period=Period.of(app_period),
-        policy=Policy(on_invalid),
-        deltas=deltas,
-        rows=rows,
-        bounds=bounds,
+        **{option: asked[option] for option in alike},
+        measures=read_select(asked["select"]),
+        sys_period=Period.of(asked["sys_period"]),
+        app_period=Period.of(asked["app_period"]),
+        policy=Policy(asked["on_invalid"]),
     )
 
 
@@ -49,8 +29,8 @@ def _engine(df: Any) -> Any:
     return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.sliding_windows")
 
 
-def _explain(df: Any, sys: Slide, app: Slide, **options: Any) -> Explanation:
-    plan: Explanation = _engine(df).explain_sliding_windows(df, _request(sys, app, **options))
+def _explain(asked: Mapping[str, Any]) -> Explanation:
+    plan: Explanation = _engine(asked["df"]).explain_sliding_windows(asked["df"], _request(asked))
     return plan
 
 
@@ -122,18 +102,4 @@ def sliding_windows(
     [{'step': 1, 'change': -1, 'plan': 'a'}, {'step': 1, 'change': 1, 'plan': 'c'},
      {'step': 2, 'change': -1, 'plan': 'c'}]
     """
-    request = _request(
-        sys,
-        app,
-        steps=steps,
-        ratio=ratio,
-        meaning=meaning,
-        select=select,
-        deltas=deltas,
-        rows=rows,
-        bounds=bounds,
-        sys_period=sys_period,
-        app_period=app_period,
-        on_invalid=on_invalid,
-    )
-    return _engine(df).sliding_windows(df, request)
+    return _engine(df).sliding_windows(df, _request(locals()))

@@ -8,36 +8,27 @@ from timeloom.model.explanation import Explanation
 from timeloom.model.measures import read_measures
 from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
-from timeloom.model.sequenced import AggregateRequest, read_within
+from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.sequenced import AggregateAlgorithm, AggregateRequest, read_within
+from timeloom.operators.options import policy
 from timeloom.operators.registry import verb
 
 
-def _request(
-    aggregates: "Mapping[str, Any]",
-    *,
-    by: "str | Sequence[str] | None" = None,
-    fill: bool = False,
-    within: "tuple[Any, Any] | None" = None,
-    period: PeriodLike = ("start", "end"),
-    on_invalid: OnInvalid = "error",
-    empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-) -> AggregateRequest:
+def _request(asked: Mapping[str, Any]) -> AggregateRequest:
     return AggregateRequest(
-        measures=read_measures(aggregates),
-        by=column_names("by", by),
-        period=Period.of(period),
-        policy=Policy(on_invalid, empty),
-        fill=fill,
-        within=read_within(within),
-        algorithm=algorithm,
+        measures=read_measures(asked["aggregates"]),
+        by=column_names("by", asked["by"]),
+        period=Period.of(asked["period"]),
+        policy=policy(asked),
+        fill=asked["fill"],
+        within=read_within(asked["within"]),
+        algorithm=asked["algorithm"],
     )
 
 
-def _explain(df: Any, aggregates: "Mapping[str, Any]", **options: Any) -> Explanation:
-    request = _request(aggregates, **options)
-    return _engine(df).explain_temporal_aggregate(df, request)  # type: ignore[no-any-return]
+def _explain(asked: Mapping[str, Any]) -> Explanation:
+    df = asked["df"]
+    return _engine(df).explain_temporal_aggregate(df, _request(asked))  # type: ignore[no-any-return]
 
 
 @verb(inputs=("df",), explain=_explain)
@@ -51,7 +42,7 @@ def temporal_aggregate(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
+    algorithm: AggregateAlgorithm = "auto",
 ) -> Any:
     """Aggregate over time: one row for each maximal period in which the same rows are valid.
 
@@ -98,17 +89,7 @@ def temporal_aggregate(
     >>> tl.temporal_aggregate(rooms, {"n": "count"}, fill=True, within=(0, 6))["n"].to_pylist()
     [0, 1, 0]
     """
-    request = _request(
-        aggregates,
-        by=by,
-        fill=fill,
-        within=within,
-        period=period,
-        on_invalid=on_invalid,
-        empty=empty,
-        algorithm=algorithm,
-    )
-    return _engine(df).temporal_aggregate(df, request)
+    return _engine(df).temporal_aggregate(df, _request(locals()))
 
 
 def _engine(df: Any) -> Any:

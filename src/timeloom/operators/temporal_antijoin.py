@@ -1,43 +1,25 @@
 """`temporal_antijoin`: when a row has no partner."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from timeloom.model.explanation import Explanation
-from timeloom.model.naming import Keys, column_names
-from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
-from timeloom.model.sequenced import AntijoinRequest
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.sequenced import AntijoinAlgorithm, AntijoinRequest
+from timeloom.operators.options import two_sides, wanted_columns
 from timeloom.operators.registry import verb
 
 
-def _request(
-    *,
-    on: "str | Sequence[str] | None" = None,
-    columns: "Sequence[str] | None" = None,
-    period: PeriodLike = ("start", "end"),
-    left_period: "PeriodLike | None" = None,
-    right_period: "PeriodLike | None" = None,
-    left_on: "str | Sequence[str] | None" = None,
-    right_on: "str | Sequence[str] | None" = None,
-    on_invalid: OnInvalid = "error",
-    empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-) -> AntijoinRequest:
-    return AntijoinRequest(
-        keys=Keys.of(on, left_on, right_on),
-        left_period=Period.of(left_period or period),
-        right_period=Period.of(right_period or period),
-        policy=Policy(on_invalid, empty),
-        columns=None if columns is None else column_names("columns", columns),
-        algorithm=algorithm,
-    )
+def _request(asked: Mapping[str, Any]) -> AntijoinRequest:
+    return AntijoinRequest(**two_sides(asked), columns=wanted_columns(asked), algorithm=asked["algorithm"])
 
 
-def _explain(left: Any, right: Any, **options: Any) -> Explanation:
-    request = _request(**options)
-    return _engine(left, right).explain_temporal_antijoin(left, right, request)  # type: ignore[no-any-return]
+def _explain(asked: Mapping[str, Any]) -> Explanation:
+    left, right = asked["left"], asked["right"]
+    plan: Explanation = _engine(left, right).explain_temporal_antijoin(left, right, _request(asked))
+    return plan
 
 
 @verb(inputs=("left", "right"), explain=_explain)
@@ -54,7 +36,7 @@ def temporal_antijoin(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
+    algorithm: AntijoinAlgorithm = "auto",
 ) -> Any:
     """Keep, of each left row, the maximal sub-periods in which no right row (with an equal key) is valid.
 
@@ -88,19 +70,7 @@ def temporal_antijoin(
 
     Bob's shift is covered from its first to its last instant, so nothing is left of it.
     """
-    request = _request(
-        on=on,
-        columns=columns,
-        period=period,
-        left_period=left_period,
-        right_period=right_period,
-        left_on=left_on,
-        right_on=right_on,
-        on_invalid=on_invalid,
-        empty=empty,
-        algorithm=algorithm,
-    )
-    return _engine(left, right).temporal_antijoin(left, right, request)
+    return _engine(left, right).temporal_antijoin(left, right, _request(locals()))
 
 
 def _engine(left: Any, right: Any) -> Any:

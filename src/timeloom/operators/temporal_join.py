@@ -1,62 +1,48 @@
 """`temporal_join`: the sequenced join, inner and outer."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
-from timeloom.model.naming import Keys, column_names
-from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid, Policy
-from timeloom.model.sequenced import TemporalJoinRequest
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.sequenced import SequencedAlgorithm, SequencedHow, TemporalJoinRequest
+from timeloom.operators.options import two_sides, wanted_columns
 from timeloom.operators.registry import verb
 
 SUFFIXES = ("", "_right")
 
 
-def _requests(
-    tables: int,
-    *,
-    on: "str | Sequence[str] | None" = None,
-    how: str = "inner",
-    columns: "Sequence[str] | None" = None,
-    suffixes: Sequence[str] = SUFFIXES,
-    period: PeriodLike = ("start", "end"),
-    left_period: "PeriodLike | None" = None,
-    right_period: "PeriodLike | None" = None,
-    left_on: "str | Sequence[str] | None" = None,
-    right_on: "str | Sequence[str] | None" = None,
-    on_invalid: OnInvalid = "error",
-    empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
-) -> list[TemporalJoinRequest]:
+def _requests(tables: int, asked: Mapping[str, Any]) -> list[TemporalJoinRequest]:
     """One request for each table after the first; only the last one picks columns."""
-    if tables > 2 and any(option is not None for option in (left_period, right_period, left_on, right_on)):
+    suffixes = asked["suffixes"]
+    differing = ("left_period", "right_period", "left_on", "right_on")
+    if tables > 2 and any(asked[option] is not None for option in differing):
         raise UsageError("with more than two tables give period= and on=, which hold for all; rename what differs")
     if tables > 2 and tuple(suffixes) == SUFFIXES:
         suffixes = ["", *(f"_{number}" for number in range(2, tables + 1))]
     if len(suffixes) != tables or isinstance(suffixes, str):
         raise UsageError(f"suffixes={suffixes!r} is for {len(suffixes)} tables, but {tables} are joined")
-    wanted = None if columns is None else column_names("columns", columns)
     return [
         TemporalJoinRequest(
-            keys=Keys.of(on, left_on, right_on),
-            how=how,
-            left_period=Period.of(left_period or period),
-            right_period=Period.of(right_period or period),
-            policy=Policy(on_invalid, empty),
+            **two_sides(asked),
+            how=asked["how"],
             suffixes=(suffixes[0] if number == 1 else "", suffixes[number]),
-            columns=wanted if number == tables - 1 else None,
-            algorithm=algorithm,
+            columns=wanted_columns(asked) if number == tables - 1 else None,
+            algorithm=asked["algorithm"],
         )
         for number in range(1, tables)
     ]
 
 
-def _explain(left: Any, right: Any, **options: Any) -> Explanation:
-    (request,) = _requests(2, **options)
-    return _engine([left, right]).explain_temporal_join(left, right, request)  # type: ignore[no-any-return]
+def _explain(asked: Mapping[str, Any]) -> Explanation:
+    tables = _tables(asked["left"], asked["right"])
+    if len(tables) > 2:
+        raise UsageError("a join of more than two tables is a chain of joins; explain one of them at a time")
+    plan: Explanation = _engine(tables).explain_temporal_join(*tables, *_requests(2, asked))
+    return plan
 
 
 @verb(inputs=("left", "right"), explain=_explain)
@@ -65,7 +51,7 @@ def temporal_join(
     right: Any = None,
     *,
     on: "str | Sequence[str] | None" = None,
-    how: str = "inner",
+    how: SequencedHow = "inner",
     columns: "Sequence[str] | None" = None,
     suffixes: Sequence[str] = SUFFIXES,
     period: PeriodLike = ("start", "end"),
@@ -75,7 +61,7 @@ def temporal_join(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    algorithm: str = "auto",
+    algorithm: SequencedAlgorithm = "auto",
 ) -> Any:
     """Join tables instant by instant: at each instant the result is the ordinary join of the rows valid then.
 
@@ -121,22 +107,9 @@ def temporal_join(
     >>> [(row["price"], row["start"], row["end"], row["pieces"]) for row in rows]
     [(10, 0, 2, None), (10, 2, 5, 3), (12, 5, 7, 7), (12, 7, 9, None)]
     """
+    asked = locals()
     tables = _tables(left, right)
-    requests = _requests(
-        len(tables),
-        on=on,
-        how=how,
-        columns=columns,
-        suffixes=suffixes,
-        period=period,
-        left_period=left_period,
-        right_period=right_period,
-        left_on=left_on,
-        right_on=right_on,
-        on_invalid=on_invalid,
-        empty=empty,
-        algorithm=algorithm,
-    )
+    requests = _requests(len(tables), asked)
     engine = _engine(tables)
     if len(tables) == 2:
         return engine.temporal_join(*tables, requests[0])

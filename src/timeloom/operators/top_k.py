@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.count_join import TopRequest
+from timeloom.model.count_join import Ties, TopRequest
+from timeloom.model.join import Strategy
 from timeloom.model.names import RelationLike
 from timeloom.model.naming import column_names
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
-from timeloom.operators.count_join import count_request, counting_engine
+from timeloom.operators.count_join import count_request, counting_engine, explain_counting
 from timeloom.operators.registry import verb
 
 
-@verb(inputs=("left", "right"))
+@verb(inputs=("left", "right"), explain=explain_counting)
 def top_k(
     left: Any,
     right: Any,
@@ -22,7 +23,7 @@ def top_k(
     *,
     on: "str | Sequence[str] | None" = None,
     by: "str | Sequence[str] | None" = None,
-    ties: str = "first",
+    ties: Ties = "first",
     name: str = "count",
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
@@ -33,7 +34,7 @@ def top_k(
     right_on: "str | Sequence[str] | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-    strategy: str = "auto",
+    strategy: Strategy = "auto",
 ) -> Any:
     """Find the k left rows with the most right rows in a relation, of all left rows or of each group.
 
@@ -70,20 +71,5 @@ def top_k(
     >>> tl.top_k(shifts, calls, 1, ties="all").select(["who", "count"]).to_pylist()
     [{'who': 'Bob', 'count': 2}, {'who': 'Cem', 'count': 2}]
     """
-    counted = count_request(
-        relation,
-        on=on,
-        name=name,
-        delta=delta,
-        epsilon=epsilon,
-        period=period,
-        left_period=left_period,
-        right_period=right_period,
-        left_on=left_on,
-        right_on=right_on,
-        on_invalid=on_invalid,
-        empty=empty,
-        strategy=strategy,
-    )
-    request = TopRequest(counted, k, column_names("by", by), ties)
+    request = TopRequest(count_request(locals()), k, column_names("by", by), ties)
     return counting_engine(left, right, "top_k").top_k(left, right, request)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from timeloom.engines.admission import EMPTY, Quarantined, reason_texts
 from timeloom.errors import DroppedRowsWarning, InvalidInputError, StorageError, TimeloomError
 from timeloom.model.period import Period
+from timeloom.operators.explain import explain
 from timeloom.operators.registry import verbs
 from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.engine import Engine, Judged
@@ -142,15 +143,15 @@ class Run:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", DroppedRowsWarning)
             if verb.explain is not None:
-                record.plan = self._plan(verb.explain, tables, options)
+                record.plan = self._plan(verb.name, tables, options)
             del told[:]
             frame = verb.function(*tables, **options)
         record.note = "; ".join(str(warning.message) for warning in told)
         return frame, options
 
-    def _plan(self, explain: Callable[..., Any], tables: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    def _plan(self, verb: str, tables: list[Any], options: dict[str, Any]) -> dict[str, Any]:
         try:
-            plan = explain(*tables, **options)
+            plan = explain(verb, *tables, **options)
         except TimeloomError:
             raise
         except Exception as error:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.threads import in_parallel
+from timeloom.engines.ticks import whole
 
 Rows = NDArray[np.integer]
 
@@ -29,8 +30,7 @@ class Source:
     def column(self, name: str) -> pa.Array:
         """A column in one piece."""
         if name not in self._whole:
-            column = self._table[name]
-            self._whole[name] = column.chunk(0) if column.num_chunks == 1 else _joined(column)
+            self._whole[name] = whole(self._table[name])
         return self._whole[name]
 
     def take(self, name: str, rows: pa.Array) -> pa.ChunkedArray:
@@ -69,13 +69,6 @@ def from_values(pages: list[NDArray[np.generic]], kind: pa.DataType) -> pa.Chunk
     """An Arrow column of this type from the bytes of NumPy arrays."""
     chunks = [pa.Array.from_buffers(kind, page.size, [None, pa.py_buffer(page)]) for page in pages]
     return pa.chunked_array(chunks, kind)
-
-
-def _joined(column: pa.ChunkedArray) -> pa.Array:
-    if not column.num_chunks:
-        return pa.array([], column.type)
-    whole = column.combine_chunks()
-    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
 
 
 def in_pieces(assemble: Callable[[Any, int], pa.Table], pieces: Sequence[Any], threads: int) -> pa.Table:

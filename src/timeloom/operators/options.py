@@ -1,0 +1,28 @@
+"""The options that several verbs share, read from a verb's arguments by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from timeloom.model.naming import Keys, column_names
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+
+
+def policy(asked: Mapping[str, Any]) -> Policy:
+    """What to do with invalid and empty periods."""
+    return Policy(asked["on_invalid"], asked["empty"])
+
+
+def two_sides(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys, periods and policy of a verb that takes two tables."""
+    return {
+        "keys": Keys.of(asked["on"], asked["left_on"], asked["right_on"]),
+        "left_period": Period.of(asked["left_period"] or asked["period"]),
+        "right_period": Period.of(asked["right_period"] or asked["period"]),
+        "policy": policy(asked),
+    }
+
+
+def wanted_columns(asked: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The output columns asked for, or None for all."""
+    return None if asked["columns"] is None else column_names("columns", asked["columns"])
