@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.relations import intersects
-from timeloom.kernels.sweep_schedule import NEVER_STARTED
+from timeloom.kernels.sweep_arrival import NEVER_STARTED
 from timeloom.streaming import EndpointCount
 from timeloom.streaming.intake import Events
 

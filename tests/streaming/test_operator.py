@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference.certainty import NEVER, alone_from, certain_from
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, semi_rows
 from timeloom.errors import UsageError
-from timeloom.kernels.sweep_schedule import ALREADY_OPEN, EMPTY, LATE, NEVER_STARTED, REVERSED
+from timeloom.kernels.sweep_arrival import ALREADY_OPEN, EMPTY, NEVER_STARTED, REVERSED, TOO_LATE
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
 from timeloom.streaming.intake import Events
@@ -200,10 +200,10 @@ def test_state_shrinks_as_soon_as_a_row_can_match_no_more(name, limits, kept):
     join = EndpointJoin(relation(name, **limits))
     join.push(endpoints([(0, 7, True)]), endpoints([]), until=5)
     assert join.state_size == kept
-    assert join.intake.open_rows == 1
+    assert join.open_rows == 1
     after = join.push(endpoints([(6, 7, False)]), endpoints([]), until=6)
     assert after.refused == ()
-    assert join.intake.open_rows == 0
+    assert join.open_rows == 0
     assert join.state_size == (1 if name == "before" else 0)
 
 
@@ -213,7 +213,7 @@ def test_state_stays_flat():
     for step in range(0, 4000, 10):
         events = [(step, step, True), (step + 7, step, False)]
         join.push(endpoints(events), endpoints([(time + 3, row, kind) for time, row, kind in events]))
-        sizes.append(join.state_size + join.intake.open_rows)
+        sizes.append(join.state_size + join.open_rows)
     assert max(sizes[200:]) <= max(sizes[:20])
 
 
@@ -242,8 +242,8 @@ def test_bad_events_are_refused_with_a_reason():
     assert verdicts(first) == [(0, 1, ALREADY_OPEN), (0, 9, NEVER_STARTED), (0, 5, EMPTY), (0, 5, EMPTY)]
     assert pairs_of(first) == [(1, 1, 1)]
     late = join.push(endpoints([(4, 6, True), (5, 1, False)]), endpoints([]), until=5)
-    assert verdicts(late) == [(0, 6, LATE)]
-    assert join.intake.open_rows == 1
+    assert verdicts(late) == [(0, 6, TOO_LATE)]
+    assert join.open_rows == 1
 
 
 def test_bad_rows_are_refused_with_a_reason():

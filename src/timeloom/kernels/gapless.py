@@ -17,9 +17,10 @@ from timeloom.model.ticks import MIN_TICK
 Cells = NDArray[np.int64]
 
 KEY, START, END, NAME, MARK, FIRED, AFTER, BEFORE, HEAD, COUNT = range(10)
-"""The rows of a map. ``FIRED`` is the last instant at which an element looked for partners. ``BEFORE`` is the element in front of one in its chain, or ``-1 - b`` for the first element
-of bucket b: whichever holds the forward pointer to it. ``AFTER`` is the next one in the chain, or -1. ``HEAD`` is, for
-each bucket, its first element, or -1. The first cell of ``COUNT`` is the number of elements."""
+"""The rows of a map. ``FIRED`` is the last instant at which an element looked for partners. ``BEFORE`` is the element
+in front of one in its chain, or ``-1 - b`` for the first element of bucket b: whichever holds the forward pointer to
+it. ``AFTER`` is the next one in the chain, or -1. ``HEAD`` is, for each bucket, its first element, or -1. The first
+cell of ``COUNT`` is the number of elements."""
 
 
 def empty_maps(count: int, capacity: int) -> Cells:

@@ -19,20 +19,25 @@ NEVER = MIN_TICK
 
 
 @compiled
-def window(start: int, end: int, bounds: Boxes, box: int, low: int, high: int) -> tuple[int, int]:
-    """The inclusive range of a point x, from the box's bounds on x - start (column low) and on x - end (high)."""
-    least_a, most_a = bounds[box, low], bounds[box, low + 1]
-    least_b, most_b = bounds[box, high], bounds[box, high + 1]
+def range_of(start: int, end: int, least_a: int, most_a: int, least_b: int, most_b: int) -> tuple[int, int]:
+    """The inclusive range of a point x, from bounds on x - start (a) and on x - end (b)."""
     impossible = (
         overflows(start, least_a) > 0
         or overflows(end, least_b) > 0
         or overflows(start, most_a) < 0
         or overflows(end, most_b) < 0
     )
-    if impossible:
-        return MAX_TICK, MIN_TICK
-    at_least = max(shifted(start, least_a), shifted(end, least_b))
-    return at_least, min(shifted(start, most_a), shifted(end, most_b))
+    low, high = MAX_TICK, MIN_TICK
+    if not impossible:
+        low = max(shifted(start, least_a), shifted(end, least_b))
+        high = min(shifted(start, most_a), shifted(end, most_b))
+    return low, high
+
+
+@compiled
+def window(start: int, end: int, bounds: Boxes, box: int, low: int, high: int) -> tuple[int, int]:
+    """The inclusive range of a point x, from the box's bounds on x - start (column low) and on x - end (high)."""
+    return range_of(start, end, bounds[box, low], bounds[box, low + 1], bounds[box, high], bounds[box, high + 1])
 
 
 @compiled

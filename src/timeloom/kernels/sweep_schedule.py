@@ -1,21 +1,26 @@
-"""When a row of a stream is looked at, when it can match no more, and when nothing new can match it."""
+"""When a row of a stream looks for partners, when it can match no more, and when nothing new can match it."""
 
 from timeloom.kernels.gapless import Cells
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
-from timeloom.kernels.sweep_agenda import note, plan
+from timeloom.kernels.sweep_agenda import plan, write
 from timeloom.kernels.sweep_layout import (
     CHECK,
     DECIDES,
+    DUE,
     EXPIRE,
     FIRE,
+    LATE,
     LEFT_READY,
     LEFT_SIDE,
-    RIGHT_READY,
+    LOOKS,
+    NOW,
+    OPEN_LIMIT,
     RIGHT_SIDE,
-    Rules,
+    TIGHT,
+    WHOLE,
 )
-from timeloom.kernels.sweep_pairs import NEVER, ready, window
+from timeloom.kernels.sweep_pairs import NEVER, range_of, ready
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
@@ -27,77 +32,70 @@ def schedule(
     end: int,
     time: int,
     has_ended: bool,
-    rules: Rules,
     waits: bool,
-    today: Cells,
-    plans: Cells,
+    rules: Cells,
+    union: Cells,
+    agenda: Cells,
     state: Cells,
 ) -> None:
-    """Say what is to be done with a row that is known, or has ended, at this time: now, or at a later instant.
-
-    What is due at the end of the axis is done only if that has come.
-    """
+    """Say what is to be done with a row that is known, or has ended, at this time: now, or at a later instant."""
     what = 0
-    if rules.decisions.shape[0] == 1:
-        if rules.decisions[0, DECIDES + side]:
-            after = LEFT_READY if side == LEFT_SIDE else RIGHT_READY
-            after_start, after_end = rules.decisions[0, after], rules.decisions[0, after + 1]
-            if rules.whole[side] or has_ended == (after_end != NEVER):
-                what |= when(ready(start, end, after_start, after_end), FIRE, side, handle, time, plans, state)
+    if rules.shape[0] == 1:
+        if rules[0, DECIDES + side]:
+            after_start, after_end = rules[0, LEFT_READY + 2 * side], rules[0, LEFT_READY + 2 * side + 1]
+            if state[WHOLE + side] or has_ended == (after_end != NEVER):
+                what = plan(ready(start, end, after_start, after_end), FIRE, side, handle, time, agenda, state)
     else:
-        what |= FIRE
-        for at in range(rules.looks.shape[2]):
-            if not has_ended and rules.looks[side, 0, at] != NEVER:
-                what |= when(shifted(start, rules.looks[side, 0, at]), FIRE, side, handle, time, plans, state)
-            if end < MAX_TICK and rules.looks[side, 1, at] != NEVER:
-                what |= when(shifted(end, rules.looks[side, 1, at]), FIRE, side, handle, time, plans, state)
-    what |= when(last_instant(side, start, end, rules), EXPIRE, side, handle, time, plans, state)
+        what = FIRE
+        for at in range(union.shape[0]):
+            after_start, after_end = union[at, LOOKS + 2 * side], union[at, LOOKS + 2 * side + 1]
+            if not has_ended and after_start != NEVER:
+                what |= plan(shifted(start, after_start), FIRE, side, handle, time, agenda, state)
+            if end < MAX_TICK and after_end != NEVER:
+                what |= plan(shifted(end, after_end), FIRE, side, handle, time, agenda, state)
+    what |= plan(last_instant(side, start, end, rules), EXPIRE, side, handle, time, agenda, state)
     if waits and side == LEFT_SIDE:
-        what |= when(closing_instant(start, end, rules), CHECK, side, handle, time, plans, state)
+        closing = closing_instant(start, end, state[LATE + RIGHT_SIDE] != 0, rules)
+        what |= plan(closing, CHECK, side, handle, time, agenda, state)
     if what:
-        note(today, time, what, side, handle, state)
+        write(agenda, NOW, state[DUE], time, what, side, handle)
+        state[DUE] += 1
 
 
 @compiled
-def when(instant: int, what: int, side: int, handle: int, time: int, plans: Cells, state: Cells) -> int:
-    """Answer what is asked for if it is due, and else plan it."""
-    if instant <= time:
-        return what
-    if instant < MAX_TICK:
-        plan(plans, instant, what, side, handle, state)
-    return 0
-
-
-@compiled
-def most_plans(rules: Rules) -> int:
-    """How many entries one event may plan."""
-    return 2 * rules.looks.shape[2] + 3
-
-
-@compiled
-def furthest(start: int, end: int, bounds: Cells, box: int, low: int, high: int) -> int:
-    """The last point that the bounds allow; while the end is open only those on the start count."""
+def furthest_of(start: int, end: int, least_a: int, most_a: int, least_b: int, most_b: int) -> int:
+    """The last point that bounds from the start (a) and the end (b) allow; an open end gives none."""
     if end == MAX_TICK:
-        return shifted(start, bounds[box, low + 1])
-    least, most = window(start, end, bounds, box, low, high)
-    return most if least <= most else MIN_TICK
+        last = shifted(start, most_a)
+    else:
+        least, last = range_of(start, end, least_a, most_a, least_b, most_b)
+        if least > last:
+            last = MIN_TICK
+    return last
 
 
 @compiled
-def last_instant(side: int, start: int, end: int, rules: Rules) -> int:
+def furthest(start: int, end: int, rules: Cells, number: int, low: int, high: int) -> int:
+    """The same, from columns of the rules."""
+    return furthest_of(
+        start, end, rules[number, low], rules[number, low + 1], rules[number, high], rules[number, high + 1]
+    )
+
+
+@compiled
+def last_instant(side: int, start: int, end: int, rules: Cells) -> int:
     """The last instant at which a pair of this row can become certain."""
-    instant, bounds = MIN_TICK, rules.tight[side]
-    own, other = (LEFT_READY, RIGHT_READY) if side == LEFT_SIDE else (RIGHT_READY, LEFT_READY)
-    for number in range(rules.decisions.shape[0]):
-        by_start = furthest(start, end, bounds, number, 0, 2)
-        by_end = furthest(start, end, bounds, number, 4, 6)
+    instant, bounds = MIN_TICK, TIGHT + 8 * side
+    own, other = LEFT_READY + 2 * side, LEFT_READY + 2 * (1 - side)
+    for number in range(rules.shape[0]):
+        by_start = furthest(start, end, rules, number, bounds, bounds + 2)
+        by_end = furthest(start, end, rules, number, bounds + 4, bounds + 6)
         if by_start == MIN_TICK or by_end == MIN_TICK:
             continue
-        if rules.decisions[number, DECIDES + side]:
-            own_ready = ready(start, end, rules.decisions[number, own], rules.decisions[number, own + 1])
-            instant = max(instant, own_ready)
-        if rules.decisions[number, DECIDES + 1 - side]:
-            after_start, after_end = rules.decisions[number, other], rules.decisions[number, other + 1]
+        if rules[number, DECIDES + side]:
+            instant = max(instant, ready(start, end, rules[number, own], rules[number, own + 1]))
+        if rules[number, DECIDES + 1 - side]:
+            after_start, after_end = rules[number, other], rules[number, other + 1]
             last = by_start if after_start == NEVER else shifted(by_start, after_start)
             if after_end != NEVER:
                 last = max(last, shifted(by_end, after_end))
@@ -106,18 +104,18 @@ def last_instant(side: int, start: int, end: int, rules: Rules) -> int:
 
 
 @compiled
-def closing_instant(start: int, end: int, rules: Rules) -> int:
+def closing_instant(start: int, end: int, known_at_end: bool, rules: Cells) -> int:
     """The instant after which no right row that is still unknown can match a left row."""
-    instant, bounds = MIN_TICK, rules.tight[LEFT_SIDE]
-    for number in range(bounds.shape[0]):
+    instant = MIN_TICK
+    for number in range(rules.shape[0]):
         if end == MAX_TICK:
-            last = shifted(start, rules.open_limits[number])
+            last = shifted(start, rules[number, OPEN_LIMIT])
         else:
-            by_start = furthest(start, end, bounds, number, 0, 2)
-            last = furthest(start, end, bounds, number, 4, 6)
+            by_start = furthest(start, end, rules, number, TIGHT, TIGHT + 2)
+            last = furthest(start, end, rules, number, TIGHT + 4, TIGHT + 6)
             if by_start == MIN_TICK or last == MIN_TICK:
                 continue
-            if not rules.late[RIGHT_SIDE]:
+            if not known_at_end:
                 last = by_start if last == MAX_TICK else min(by_start, last - 1)
         instant = max(instant, last)
     return instant

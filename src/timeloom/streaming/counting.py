@@ -1,21 +1,31 @@
-"""The streaming count semi-join: how many right rows each left row shares an instant with, without any pair.
+"""The streaming count semi-join: how many right rows each left row is in relation with, without any pair.
 
-Two counters are carried along: right rows started so far, and right rows ended so far. A right row meets a left row
-unless it ended by the left one's start, or starts no earlier than the left one's end. So the count is the rows
-started before the end, less the rows ended by the start (interval count semi-joins paper, section 3.2).
+Two counters are carried along: right rows started so far, and right rows ended so far. A count is a difference of two
+readings. For ``intersects`` these are the rows started before the left row's end, less the rows ended by its start
+(interval count semi-joins paper, section 3.2). A reading is taken when its instant comes; the past cannot be read.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from timeloom.errors import UsageError
 from timeloom.kernels.order import Ticks
-from timeloom.model.ticks import FOREVER
-from timeloom.streaming.intake import Events, Ids, Intake, Refused
+from timeloom.model.box import Box
+from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as find_relation
+from timeloom.model.ticks import FOREVER, Axis, Span
+from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
+from timeloom.streaming.opened import OpenRows, Rows
+from timeloom.streaming.readings import ENDED, STARTED, Reading, count_of
+
+HANDLE, ID, START, END, FIRST_VALUE = range(5)
+UNREAD = -1
+"""The rows of what is kept of left rows: number, id, period (an open end is FOREVER), and the readings taken so far."""
 
 
 class Counted(NamedTuple):
-    """Left rows that have ended: their ids, counts and ends; and the events that were refused."""
+    """Left rows whose counts are final: their ids, counts and the instants of that; and the refused events."""
 
     ids: Ids
     counts: Ids
@@ -24,24 +34,46 @@ class Counted(NamedTuple):
 
 
 class EndpointCount:
-    """Count, for each left row at its end, the right rows that it shares an instant with.
+    """Count, for each left row, the right rows that it is in relation with; counts leave when they are final.
 
-    The state is one number per open left row, and the ids of open rows.
+    The state is a few numbers per left row whose count is not final, and the ids of open rows.
+
+    Parameters
+    ----------
+    relation, delta, epsilon
+        As in `timeloom.count_join`, but only such relations whose counts follow from the two counters: those that
+        limit the start of a right row, or its end, or say that it is active, from the left row's own endpoints
+        on. All others are an error.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        relation: RelationLike = "intersects",
+        *,
+        delta: "Span | str | None" = None,
+        epsilon: "Span | str | None" = None,
+        axis: Axis = Axis.INTEGER,
+    ) -> None:
+        boxes: tuple[Box, ...] = find_relation(relation, delta=delta, epsilon=epsilon).boxes(axis)
+        found = [count_of(box) for box in boxes]
+        if None in found:
+            raise UsageError(
+                f"{relation!r} cannot be counted by carried-over counters: it limits both ends of the right row, or "
+                "reaches into the past of the left one; count the pairs of a StreamJoin, or use count_join on tables"
+            )
         self.intake = Intake()
-        self._started = 0
-        self._ended = 0
-        self._gone_before: dict[int, int] = {}
+        self._counts = [count for count in found if count is not None]
+        self._open = OpenRows()
+        self._counters = [0, 0]
+        self._pending = np.empty((FIRST_VALUE + 2 * len(self._counts), 0), np.int64)
 
     @property
     def state_size(self) -> int:
-        """Left rows that are open."""
-        return len(self._gone_before)
+        """Left rows whose counts are not final."""
+        return self._pending.shape[1]
 
     def push(self, left: Events, right: Events, until: int | None = None) -> Counted:
-        """Take events of both sides; answer the left rows that have ended by the last complete instant."""
+        """Take events of both sides; answer the left rows whose counts are final at the last complete instant."""
         return self._advance(left, right, self.intake.complete(left, right, until))
 
     def close(self) -> Counted:
@@ -49,11 +81,51 @@ class EndpointCount:
         return self._advance(Events.none(), Events.none(), FOREVER)
 
     def _advance(self, left: Events, right: Events, complete: int) -> Counted:
-        (lefts, rights), refused = self.intake.take(left, right, complete)
-        gone = self._ended + np.searchsorted(rights.ended.ends, lefts.started.starts, side="right")
-        self._gone_before.update(zip(lefts.started.handles.tolist(), gone.tolist(), strict=True))
-        come = self._started + np.searchsorted(rights.started.starts, lefts.ended.ends, side="left")
-        before = [self._gone_before.pop(handle) for handle in lefts.ended.handles.tolist()]
-        self._started += rights.started.ids.size
-        self._ended += rights.ended.ids.size
-        return Counted(lefts.ended.ids, come - np.array(before, np.int64), lefts.ended.ends, refused)
+        events = self.intake.take(left, right, complete)
+        (begun, over), (come, gone) = self._open.accept(events)
+        times = [come.starts, gone.ends]
+        if complete == FOREVER:
+            rest = self._open.never_ending(1)
+            times[1] = np.concatenate([gone.ends, rest.ends])
+            over = Rows(*(np.concatenate(both) for both in zip(over, self._open.never_ending(0), strict=True)))
+        self._remember(begun, over)
+        values = self._pending[FIRST_VALUE:]
+        for count, (up_to, less) in zip(
+            self._counts, values.reshape(len(self._counts), 2, self.state_size), strict=True
+        ):
+            self._read(count.up_to, up_to, times, complete)
+            self._read(count.less, less, times, complete)
+        for counter in (STARTED, ENDED):
+            self._counters[counter] += times[counter].size
+        return self._final(refused(events))
+
+    def _remember(self, begun: Rows, over: Rows) -> None:
+        """Keep new left rows, and note the ends of those that are kept."""
+        fresh = np.full((len(self._pending), begun.ids.size), UNREAD, np.int64)
+        fresh[HANDLE], fresh[ID], fresh[START], fresh[END] = begun.handles, begun.ids, begun.starts, FOREVER
+        self._pending = np.concatenate([self._pending, fresh], axis=1)
+        _, where, which = np.intersect1d(self._pending[HANDLE], over.handles, return_indices=True)
+        self._pending[END, where] = over.ends[which]
+
+    def _read(self, reading: Reading | None, values: Ids, times: list[Ticks], complete: int) -> None:
+        """Read a counter for all rows whose instant has come; a reading that is not needed is 0."""
+        if reading is None:
+            values[:] = 0
+            return
+        instants = reading.instants(self._pending[START], self._pending[END])
+        due = (values == UNREAD) & (instants <= complete)
+        passed = np.searchsorted(times[reading.counter], instants[due], side="right")
+        values[due] = self._counters[reading.counter] + passed
+
+    def _final(self, bad: tuple[Refused, ...]) -> Counted:
+        """Let go of the rows for which everything has been read."""
+        done = (self._pending[FIRST_VALUE:] != UNREAD).all(axis=0)
+        rows, self._pending = self._pending[:, done], self._pending[:, ~done]
+        values = rows[FIRST_VALUE:].reshape(len(self._counts), 2, rows.shape[1])
+        counts, instants = np.zeros(rows.shape[1], np.int64), rows[START].copy()
+        for count, (up_to, less) in zip(self._counts, values, strict=True):
+            counts += np.maximum(up_to - less, 0)
+            for reading in count:
+                if reading is not None:
+                    np.maximum(instants, reading.known(rows[START], rows[END]), out=instants)
+        return Counted(rows[ID], counts, instants, bad)

@@ -6,16 +6,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import COUNT, MARK, NAME, contents, empty_maps, filled, with_room
+from timeloom.kernels.gapless import COUNT, KEY, MARK, NAME, Cells, contents, empty_maps, filled, with_room
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_layout import FIRING, MATCHED, PAIRS, ROW_NAME, ROWS, TIME, WAITERS
-from timeloom.kernels.sweep_stream import run
+from timeloom.kernels.sweep_agenda import empty_agenda, more_room
+from timeloom.kernels.sweep_join import Counters
+from timeloom.kernels.sweep_layout import (
+    BEFORE,
+    CANDIDATES,
+    COMING,
+    CURSOR,
+    GETNEXT,
+    HEAP,
+    IS_OVER,
+    LATE,
+    MATCHED,
+    OPENED,
+    PAIRS,
+    PLANNED,
+    ROWS,
+    SCANS,
+    STATE_SIZE,
+    TIME,
+    WAITERS,
+    WANTED,
+    WHOLE,
+)
+from timeloom.kernels.sweep_plain import sweep_plain
+from timeloom.kernels.sweep_scan import BUFFER
+from timeloom.kernels.sweep_stream import advance
 from timeloom.kernels.sweep_unmatched import next_review
 from timeloom.model.relation import Relation
-from timeloom.model.ticks import FOREVER, Axis
-from timeloom.streaming.agenda import Agenda, Entries
-from timeloom.streaming.deciding import ARRIVALS, EVENTS, decisions
-from timeloom.streaming.intake import Events, Ids, Intake, Refused
+from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
+from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
+from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
+from timeloom.streaming.rules import rules_of
 
 HOWS = ("inner", "left", "semi", "anti")
 
@@ -43,7 +67,8 @@ class EndpointJoin:
 
     Instants are ticks, and an instant is complete once no more of its events can come: when an event of a later
     instant arrives on either side, or when the caller says so (``until``). The order of events within one instant
-    does not matter.
+    does not matter. ``lazy`` lets rows that become ready one after the other share a scan; ``counters`` tells what that
+    saves.
     """
 
     def __init__(
@@ -54,45 +79,59 @@ class EndpointJoin:
         left: str = EVENTS,
         right: str = EVENTS,
         axis: Axis = Axis.INTEGER,
+        lazy: bool = True,
     ) -> None:
         check_options(how, left, right)
         self.how = how
         self.intake = Intake(left, right)
-        self.decisions = decisions(relation.boxes(axis), left, right)
-        self._agenda = Agenda(self.decisions, HOWS.index(how), (left, right))
-        self._live = empty_maps(2, 64)
-        self._pending = Agenda.nothing()
+        self.counters = Counters()
+        self._rules = rules_of(relation.boxes(axis), left, right)
+        self._lazy = BUFFER if lazy else 1
+        self._plain = how == "inner" and len(self._rules.decisions) == 1 and left == right == EVENTS
+        self._room = 1024
+        self._maps = empty_maps(4, 64)
+        self._agenda = empty_agenda(64)
         self._waiters = np.empty((3, 64), np.int64)
-        self._waiting = 0
+        self._state = np.zeros(STATE_SIZE, np.int64)
+        self._state[BEFORE] = MIN_TICK
+        for side, arrival in enumerate((left, right)):
+            self._state[WHOLE + side], self._state[LATE + side] = arrival != EVENTS, arrival == AT_END
 
     @property
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self._live[:, COUNT, 0].sum())
+        return int(self._maps[:OPENED, COUNT, 0].sum())
 
-    def live_ids(self, side: int) -> Ids:
-        """The ids of a side's rows that may still match."""
-        ids: Ids = contents(self._live, side)[NAME]
-        return ids
+    @property
+    def open_rows(self) -> int:
+        """Rows that have started and not ended."""
+        return int(self._maps[OPENED:, COUNT, 0].sum())
+
+    def used_ids(self, side: int) -> Ids:
+        """The ids of a side's rows that are open or may still match, and of events held back."""
+        live, opened = contents(self._maps, side), contents(self._maps, OPENED + side)
+        return np.concatenate([live[NAME], opened[KEY], self.intake.sides[side].held.ids])
 
     @property
     def next_instant(self) -> int:
         """The next instant at which something is to be done even if nothing happens, or FOREVER."""
-        planned = int(self._pending[:, TIME].min()) if len(self._pending) else FOREVER
-        return min(planned, self.intake.first_held, next_review(self._waiters, self._waiting))
+        planned = int(self._agenda[HEAP, 0, TIME]) if self._state[PLANNED] else FOREVER
+        return min(planned, self.intake.first_held, next_review(self._waiters, int(self._state[WAITERS])))
 
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The whole state as arrays, for `restore` on a join with the same options."""
-        live = [contents(self._live, number) for number in (0, 1)]
-        return [*self.intake.snapshot(), *live, self._pending, self._waiters[:, : self._waiting].copy()]
+        maps = [contents(self._maps, which) for which in range(4)]
+        plans, waiters = self._agenda[HEAP, : self._state[PLANNED]], self._waiters[:, : self._state[WAITERS]]
+        return [*self.intake.snapshot(), *maps, plans, waiters, self._state]
 
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot."""
-        *intake, left, right, pending, waiters = state
+        *intake, left, right, left_opened, right_opened, plans, waiters, self._state = state
         self.intake.restore(intake)
-        self._live = filled(left, right)
-        self._pending = pending
-        self._waiters, self._waiting = waiters.copy(), waiters.shape[1]
+        self._maps = filled(left, right, left_opened, right_opened)
+        self._agenda = empty_agenda(len(plans) + 64)
+        self._agenda[HEAP, : len(plans)] = plans
+        self._waiters = np.concatenate([waiters, np.empty((3, 64), np.int64)], axis=1)
 
     def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.
@@ -107,7 +146,7 @@ class EndpointJoin:
         emitted = self._advance(Events.none(), Events.none(), FOREVER)
         if self.how not in ("left", "anti"):
             return emitted
-        alive = contents(self._live, 0)
+        alive = contents(self._maps, 0)
         alone = alive[NAME][alive[MARK] != MATCHED]
         return emitted._replace(
             rows=np.concatenate([emitted.rows, alone]),
@@ -115,38 +154,41 @@ class EndpointJoin:
         )
 
     def _advance(self, left: Events, right: Events, complete: int) -> Emitted:
-        accepted, refused = self.intake.take(left, right, complete)
-        entries = [self._pending]
-        for number, side in enumerate(accepted):
-            entries += self._agenda.starts(number, side.started)
-            entries += self._agenda.ends(number, side.ended)
-        return self._run(np.concatenate(entries), complete, refused)
+        events, state = self.intake.take(left, right, complete), self._state
+        state[PAIRS] = state[ROWS] = state[CURSOR] = state[IS_OVER] = 0
+        state[SCANS] = state[GETNEXT] = state[CANDIDATES] = 0
+        pairs, rows = self._sweep_plain(events, complete) if self._plain else self._sweep(events, complete)
+        self.counters.add(state[[SCANS, GETNEXT, CANDIDATES, PAIRS]], 0)
+        return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], refused(events))
 
-    def _run(self, agenda: Entries, complete: int, refused: tuple[Refused, ...]) -> Emitted:
-        agenda = agenda[np.argsort(agenda[:, TIME], kind="stable")]
-        due = int(np.searchsorted(agenda[:, TIME], complete, side="right"))
-        self._pending, agenda = agenda[due:].copy(), agenda[:due]
-        self._live = with_room(self._live, len(agenda))
-        self._make_room_to_wait()
-        state = np.zeros(5, np.int64)
-        state[FIRING], state[WAITERS] = -1, self._waiting
-        parts, room, done = [], max(1024, 2 * len(agenda)), False
+    def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
+        pairs, rows, self._maps, self._agenda, self._waiters = advance(
+            events,
+            complete,
+            HOWS.index(self.how),
+            *self._rules,
+            self._maps,
+            self._agenda,
+            self._waiters,
+            self._state,
+        )
+        return pairs[:, : self._state[PAIRS]], rows[:, : self._state[ROWS]]
+
+    def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
+        """The same where only pairs are asked for; the output is cut into parts, each larger than the one before."""
+        state, parts, room, done = self._state, [], self._room, False
         while not done:
-            room = max(room, (len(self.decisions) + 1) * (int(self._live[:, COUNT, 0].max()) + 2))
-            out = np.empty((5, room), np.int64)
-            how = HOWS.index(self.how)
-            done = run(agenda, complete, self._live, self._agenda.rules, how, self._waiters, state, out)
-            parts.append((*out[:ROW_NAME, : state[PAIRS]], *out[ROW_NAME:, : state[ROWS]]))
-            state[PAIRS] = state[ROWS] = 0
-            room *= 2
-        self._waiting = int(state[WAITERS])
-        lefts, rights, instants, names, row_instants = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return Emitted(lefts, rights, instants, names, row_instants, refused)
-
-    def _make_room_to_wait(self) -> None:
-        """Every live left row may have to wait."""
-        needed = self._waiting + self._live.shape[2]
-        if needed > self._waiters.shape[1]:
-            larger = np.empty((3, 2 * needed), np.int64)
-            larger[:, : self._waiting] = self._waiters[:, : self._waiting]
-            self._waiters = larger
+            pairs = np.empty((3, max(room, int(state[WANTED]))), np.int64)
+            state[PAIRS] = 0
+            buffer = np.empty((2, self._lazy, 6), np.int64)
+            done = sweep_plain(events, complete, self._rules.decisions, self._maps, self._agenda, buffer, state, pairs)
+            parts.append(pairs[:, : state[PAIRS]])
+            if not done:
+                self._maps = with_room(self._maps, int(state[COMING]))
+                while state[PLANNED] + 2 * state[COMING] > self._agenda.shape[1]:
+                    self._agenda = more_room(self._agenda)
+                room *= 4
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        self._room = max(1024, whole.shape[1] + whole.shape[1] // 4)
+        state[PAIRS] = whole.shape[1]
+        return whole, np.empty((2, 0), np.int64)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from timeloom.errors import StorageError
-from timeloom.kernels.sweep_schedule import UNREADABLE
+from timeloom.kernels.sweep_arrival import UNREADABLE
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.intake import REASONS, Events
@@ -101,8 +101,8 @@ class JoinProcessor(StatefulProcessor):
 
     def _save(self, join: EndpointJoin, names: tuple[Names, Names]) -> None:
         for number, side in enumerate(names):
-            side.keep_only(np.concatenate([join.live_ids(number), join.intake.open_ids(number)]), spare=0)
-        if join.next_instant == FOREVER and not join.state_size and not join.intake.open_rows:
+            side.keep_only(join.used_ids(number), spare=0)
+        if join.next_instant == FOREVER and not join.state_size and not join.open_rows:
             self.state.clear()
             return
         self.state.update((VERSION, pack(join.snapshot()), json.dumps([side.dump() for side in names])))

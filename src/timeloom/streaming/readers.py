@@ -11,7 +11,7 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError
-from timeloom.kernels.sweep_schedule import NO_EVENT, UNREADABLE
+from timeloom.kernels.sweep_arrival import NO_EVENT, UNREADABLE
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.intake import Events

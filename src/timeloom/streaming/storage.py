@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 1
+VERSION = 2
 """Of the layout of a stored state. A state of another version is refused, never guessed at."""
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import types as T  # noqa: N812
 from timeloom.engines.frames import require_columns
 from timeloom.engines.spark.ticks import column_ticks
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.sweep_schedule import NO_EVENT, UNREADABLE
+from timeloom.kernels.sweep_arrival import NO_EVENT, UNREADABLE
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.processor import JoinProcessor, Plan

@@ -160,4 +160,4 @@ class StreamJoin:
         join = self._join()
         for number, names in enumerate(self.names):
             if not names.plain:
-                names.keep_only(np.concatenate([join.live_ids(number), join.intake.open_ids(number)]))
+                names.keep_only(join.used_ids(number))

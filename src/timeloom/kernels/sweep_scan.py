@@ -1,0 +1,185 @@
+"""Scans of the live rows of a stream: the partners of rows that have just become ready."""
+
+import numpy as np
+
+from timeloom.kernels import gapless
+from timeloom.kernels.gapless import Cells, remove_element
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.rectangles import shifted
+from timeloom.kernels.sweep_certain import newly_certain
+from timeloom.kernels.sweep_layout import (
+    BEFORE,
+    BUFFERED,
+    CANDIDATES,
+    DECIDES,
+    GETNEXT,
+    INNER,
+    INSTANT,
+    LEFT,
+    LEFT_BOUNDS,
+    LEFT_READY,
+    LEFT_SIDE,
+    MATCHED,
+    PAIRS,
+    RIGHT_SIDE,
+    SCANS,
+    SEMI,
+)
+from timeloom.kernels.sweep_pairs import NEVER, range_of, window
+from timeloom.kernels.sweep_unmatched import write_row
+from timeloom.model.ticks import MAX_TICK
+
+BUFFER = 32
+"""Fired rows that share one scan, as long as the rows that they scan stay the same."""
+
+FIRED_NAME, FIRED_AT, START_LOW, START_HIGH, END_LOW, END_HIGH = range(6)
+"""The columns of the buffer: a fired row, its instant, and the ranges of its partners' start and end."""
+
+
+@compiled
+def with_room(pairs: Cells, used: int, more: int) -> Cells:
+    """The same output, or a larger copy if there is no room for this much more."""
+    if used + more <= pairs.shape[1]:
+        return pairs
+    larger = np.empty((pairs.shape[0], max(used + more, 2 * pairs.shape[1])), np.int64)
+    larger[:, :used] = pairs[:, :used]
+    return larger
+
+
+@compiled
+def remember(maps: Cells, side: int, element: int, time: int, rules: Cells, buffer: Cells, state: Cells) -> None:
+    """Keep a row that fires, with the ranges of its partners, for the next scan of the other side."""
+    at, tie = state[BUFFERED + side], (side == RIGHT_SIDE) & (rules[0, DECIDES] != 0)
+    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    own, other = LEFT_BOUNDS + 8 * side, LEFT_READY + 2 * (1 - side)
+    start_low, start_high = range_of(start, end, rules[0, own], rules[0, own + 1], rules[0, own + 2], rules[0, own + 3])
+    own += 4
+    end_low, end_high = range_of(start, end, rules[0, own], rules[0, own + 1], rules[0, own + 2], rules[0, own + 3])
+    buffer[side, at, FIRED_NAME] = maps[side, gapless.NAME, element]
+    buffer[side, at, FIRED_AT] = time
+    buffer[side, at, START_LOW] = start_low
+    buffer[side, at, START_HIGH] = min(start_high, latest_of(time - tie, rules[0, other]))
+    buffer[side, at, END_LOW] = end_low
+    buffer[side, at, END_HIGH] = min(end_high, latest_of(time - tie, rules[0, other + 1]))
+    state[BUFFERED + side] += 1
+
+
+@compiled
+def partners(maps: Cells, side: int, element: int, latest: int, rules: Cells) -> tuple[int, int, int, int]:
+    """The ranges of start and of end of the rows that match this one and are ready by ``latest``."""
+    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    first, other = LEFT_BOUNDS + 8 * side, LEFT_READY + 2 * (1 - side)
+    start_low, start_high = window(start, end, rules, 0, first, first + 2)
+    end_low, end_high = window(start, end, rules, 0, first + 4, first + 6)
+    start_high = min(start_high, latest_of(latest, rules[0, other]))
+    end_high = min(end_high, latest_of(latest, rules[0, other + 1]))
+    return start_low, start_high, end_low, end_high
+
+
+@compiled
+def latest_of(latest: int, after: int) -> int:
+    """The last endpoint of a row that is ready by an instant, so long after that endpoint."""
+    return MAX_TICK if after == NEVER or latest == MAX_TICK else shifted(latest, -after)
+
+
+@compiled
+def scan_for_one(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> None:
+    """Write the pairs of the one buffered row of a side with its live partners.
+
+    A candidate is written before it is judged, so there must be room for all of them.
+    """
+    other, begin, written = 1 - side, state[PAIRS], state[PAIRS]
+    name, time = buffer[side, 0, FIRED_NAME], buffer[side, 0, FIRED_AT]
+    start_low, start_high = buffer[side, 0, START_LOW], buffer[side, 0, START_HIGH]
+    end_low, end_high = buffer[side, 0, END_LOW], buffer[side, 0, END_HIGH]
+    count = maps[other, gapless.COUNT, 0]
+    for at in range(count):
+        pairs[other, written] = maps[other, gapless.NAME, at]
+        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
+        written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
+    for at in range(begin, written):
+        pairs[side, at] = name
+        pairs[INSTANT, at] = time
+    state[PAIRS], state[BUFFERED + side] = written, 0
+    state[SCANS] += 1
+    state[GETNEXT] += count
+    state[CANDIDATES] += count
+
+
+@compiled
+def scan_for_many(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> None:
+    """The same for all buffered rows of a side, in one scan."""
+    other, rows, written = 1 - side, state[BUFFERED + side], state[PAIRS]
+    count = maps[other, gapless.COUNT, 0]
+    for element in range(count):
+        start, end = maps[other, gapless.START, element], maps[other, gapless.END, element]
+        name = maps[other, gapless.NAME, element]
+        for at in range(rows):
+            pairs[other, written] = name
+            pairs[side, written] = buffer[side, at, FIRED_NAME]
+            pairs[INSTANT, written] = buffer[side, at, FIRED_AT]
+            by_start = (start >= buffer[side, at, START_LOW]) & (start <= buffer[side, at, START_HIGH])
+            written += by_start & (end >= buffer[side, at, END_LOW]) & (end <= buffer[side, at, END_HIGH])
+    state[PAIRS], state[BUFFERED + side] = written, 0
+    state[SCANS] += 1
+    state[GETNEXT] += count
+    state[CANDIDATES] += rows * count
+
+
+@compiled
+def scan_with_care(
+    maps: Cells,
+    side: int,
+    element: int,
+    time: int,
+    how: int,
+    rules: Cells,
+    union: Cells,
+    state: Cells,
+    pairs: Cells,
+    rows: Cells,
+) -> None:
+    """The pairs of one row, where a union is looked at as a whole, or where left rows are marked or leave."""
+    other, at, whole = 1 - side, 0, rules.shape[0] != 1
+    own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    if whole:
+        if maps[side, gapless.FIRED, element] == time:
+            return
+        maps[side, gapless.FIRED, element] = time
+        start_low, start_high, end_low, end_high = 0, 0, 0, 0
+    else:
+        latest = time - 1 if side == RIGHT_SIDE and rules[0, DECIDES] else time
+        start_low, start_high, end_low, end_high = partners(maps, side, element, latest, rules)
+    while at < maps[other, gapless.COUNT, 0]:
+        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
+        if not whole:
+            found = start_low <= start <= start_high and end_low <= end <= end_high
+        elif maps[other, gapless.FIRED, at] == time:
+            found = False
+        elif side == LEFT_SIDE:
+            found = newly_certain(own_start, own_end, start, end, time, state[BEFORE], union, state)
+        else:
+            found = newly_certain(start, end, own_start, own_end, time, state[BEFORE], union, state)
+        if found and how <= LEFT:
+            pairs[side, state[PAIRS]] = maps[side, gapless.NAME, element]
+            pairs[other, state[PAIRS]] = maps[other, gapless.NAME, at]
+            pairs[INSTANT, state[PAIRS]] = time
+            state[PAIRS] += 1
+        if found and how != INNER:
+            left = settle(maps, element if side == LEFT_SIDE else at, time, how, state, rows)
+            if left and side == LEFT_SIDE:
+                return
+            at -= left
+        at += 1
+
+
+@compiled
+def settle(maps: Cells, element: int, time: int, how: int, state: Cells, rows: Cells) -> bool:
+    """Note that a left row has a partner. For semi and anti it leaves; tell whether it did."""
+    if how == LEFT:
+        maps[LEFT_SIDE, gapless.MARK, element] = MATCHED
+        return False
+    if how == SEMI:
+        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, rows)
+    remove_element(maps, LEFT_SIDE, element)
+    return True
