@@ -1,8 +1,11 @@
 """The streaming join on arrays: each pair exactly once, at its first certain instant, however the events are cut."""
 
+from functools import reduce
+from operator import or_
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reference.certainty import NEVER, alone_from, certain_from
@@ -123,6 +126,40 @@ def test_single_rows_leave_as_early_as_can_be(name, left, right, at, limit):
     assert rows_of(played(EndpointJoin(wanted, how="semi"), left, right, at)) == sorted(matched.items())
     lonely = [(i, alone_from(wanted.holds, left[i], right, LAST + 8)) for i in anti_rows(pairs, len(left))]
     assert rows_of(played(EndpointJoin(wanted, how="anti"), left, right, at)) == lonely
+
+
+bound = st.none() | st.integers(-4, 4)
+SIDES = ("start_start", "start_end", "end_start", "end_end")
+boxes = st.fixed_dictionaries({side: st.tuples(bound, bound) for side in SIDES}).map(lambda some: Relation(**some))
+TWO_AT_ONCE = Relation(end_end=(0, None), end_start=(5, None)) | Relation(end_end=(None, -1), start_end=(None, -7))
+"""Both are needed for certainty: an open pair is in the one or in the other."""
+
+
+@settings(max_examples=150, deadline=None)
+@given(parts=st.lists(boxes, min_size=2, max_size=3), left=tables, right=tables, at=cuts)
+@example(
+    parts=[Relation(end_start=(None, 0)), Relation(start_start=(None, 4), start_end=(1, None))],
+    left=[(5, 6)],
+    right=[(9, 10)],
+    at=[],
+)
+@example(parts=[TWO_AT_ONCE], left=[(0, 12)], right=[(2, 11), (0, 5), (3, 12)], at=[])
+def test_unions_of_any_bounds_leave_as_early_as_can_be(parts, left, right, at):
+    """Whatever the constants: a pair leaves at the first instant at which every future keeps it in the union."""
+    union = reduce(or_, parts)
+
+    def holds(r: Span, s: Span) -> bool:
+        return union.holds(r, s)
+
+    expected = [
+        (i, j, certain_from(holds, left[i], right[j], ahead=24))
+        for i, j in join_pairs(left, right, lambda r, s, *_: holds(r, s))
+    ]
+    join = EndpointJoin(union)
+    assert pairs_of(played(join, left, right, at)) == expected
+    kept = played(EndpointJoin(union, how="left"), left, right, at)
+    assert pairs_of(kept) == expected
+    assert [row for row, _ in rows_of(kept)] == anti_rows([pair[:2] for pair in expected], len(left))
 
 
 @settings(max_examples=80, deadline=None)

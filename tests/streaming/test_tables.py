@@ -107,6 +107,59 @@ def test_ids_of_rows_that_are_gone_are_forgotten():
     assert len(join.names[0]._values) <= max(halfway, 1100)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    left=st.lists(st.tuples(st.sampled_from("ab"), periods), max_size=6),
+    right=st.lists(st.tuples(st.sampled_from("ab"), periods), max_size=6),
+    cuts=st.lists(ticks, max_size=3).map(sorted),
+    how=st.sampled_from(["inner", "left", "anti"]),
+)
+def test_keys(left, right, cuts, how):
+    """The same as one join for each key; ids may be used by several keys."""
+    join, first, found = StreamJoin("overlaps", on="key", how=how), 0, []
+    schema = pa.schema([("key", pa.string()), ("id", pa.int64()), ("time", pa.int64()), ("event", pa.bool_())])
+
+    def part(table, last):
+        rows = [
+            {"key": key, "id": row, "time": time, "event": kind}
+            for row, (key, span) in enumerate(table)
+            for time, kind in zip(span, (True, False), strict=True)
+            if first <= time <= last
+        ]
+        return pa.Table.from_pylist(rows, schema)
+
+    for last in [*cuts, 12]:
+        found += join.push(part(left, last), part(right, last), until=last).to_pylist()
+        first = max(first, last + 1)
+    found += join.close().to_pylist()
+    pairs = [
+        (i, j)
+        for i, (a, r) in enumerate(left)
+        for j, (b, s) in enumerate(right)
+        if a == b and RELATIONS["overlaps"](r, s)
+    ]
+    alone = [(i, None) for i in range(len(left)) if i not in dict(pairs)]
+    expected = (pairs if how != "anti" else []) + (alone if how != "inner" else [])
+    assert sorted(((row["left_id"], row.get("right_id")) for row in found), key=repr) == sorted(expected, key=repr)
+    assert all(row["key"] == left[row["left_id"]][0] for row in found)
+    assert (join.state_size, join.take_rejected().num_rows) == (0, 0)
+
+
+def test_a_missing_key_equals_nothing():
+    join = StreamJoin("intersects", on=["a", "b"])
+    table = pa.table({"a": [1, 1], "b": ["x", None], "id": [1, 2], "time": [0, 0], "event": [True, True]})
+    assert join.push(table, table, until=0).to_pylist() == [{"a": 1, "b": "x", "left_id": 1, "right_id": 1, "at": 0}]
+    assert join.take_rejected().column("reason").to_pylist() == ["has no key"] * 2
+
+
+def test_an_instant_is_complete_for_all_keys():
+    join = StreamJoin(on="key")
+    one = pa.table({"key": ["a"], "id": [1], "time": [5], "event": [True]})
+    join.push(one, None, until=5)
+    join.push(pa.table({"key": ["b"], "id": [1], "time": [4], "event": [True]}), None, until=6)
+    assert join.take_rejected().column("reason").to_pylist() == ["late: its instant was complete"]
+
+
 def test_wrong_tables():
     with pytest.raises(InvalidInputError, match="time"):
         StreamJoin().push(pa.table({"id": [1], "event": ["start"]}))

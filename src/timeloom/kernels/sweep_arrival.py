@@ -10,7 +10,7 @@ from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, HANDLES, ID, KNOWN, OPENED, STARTING, TO, VERDICT
 from timeloom.model.ticks import MAX_TICK
 
-ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT = range(8)
+ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT, NO_KEY = range(9)
 """What becomes of an event."""
 
 

@@ -27,6 +27,7 @@ from timeloom.kernels.sweep_layout import (
     ID,
     INNER,
     KNOWN,
+    LATE,
     LEFT,
     LEFT_SIDE,
     MATCHED,
@@ -34,6 +35,7 @@ from timeloom.kernels.sweep_layout import (
     OPENED,
     PAIRS,
     PLANNED,
+    RIGHT_SIDE,
     ROWS,
     SIDE,
     STARTING,
@@ -46,7 +48,7 @@ from timeloom.kernels.sweep_layout import (
     WHOLE,
 )
 from timeloom.kernels.sweep_scan import scan_with_care, with_room
-from timeloom.kernels.sweep_schedule import schedule
+from timeloom.kernels.sweep_schedule import closing_instant, schedule
 from timeloom.kernels.sweep_unmatched import check, next_review, review, write_row
 from timeloom.model.ticks import MAX_TICK
 
@@ -217,11 +219,17 @@ def leave(
     state: Cells,
     rows: Cells,
 ) -> None:
-    """Look at the left rows that nothing new can match; then let go of all rows that can match no more."""
+    """Look at the left rows that nothing new can match; then let go of all rows that can match no more.
+
+    A look that was planned for a row that lasts comes too early for one that has ended: it has another one planned.
+    """
     for at in range(state[DUE]):
         if waits and agenda[NOW, at, WHAT] & CHECK:
             element = find(maps, LEFT_SIDE, agenda[NOW, at, HANDLE])
             if element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
+                start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
+                if closing_instant(start, end, state[LATE + RIGHT_SIDE] != 0, rules) > time:
+                    continue
                 place = state[WAITERS]
                 state[WAITERS] += check(element, time, maps, rules, waiters, place, state, rows)
     for at in range(state[DUE]):

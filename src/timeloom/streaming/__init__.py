@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from timeloom.streaming.counting import EndpointCount
+    from timeloom.streaming.live import LiveForest
     from timeloom.streaming.operator import EndpointJoin
     from timeloom.streaming.tables import StreamJoin
 
-__all__ = ["EndpointCount", "EndpointJoin", "StreamJoin"]
+__all__ = ["EndpointCount", "EndpointJoin", "LiveForest", "StreamJoin"]
 
-_HOMES = {"EndpointCount": "counting", "EndpointJoin": "operator", "StreamJoin": "tables"}
+_HOMES = {"EndpointCount": "counting", "EndpointJoin": "operator", "LiveForest": "live", "StreamJoin": "tables"}
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ REASONS = (
     "late: its instant was complete",
     "has no time or no id",
     "is neither a start nor an end",
+    "has no key",
 )
 """What a verdict means."""
 

@@ -107,6 +107,11 @@ class EndpointJoin:
         """Rows that have started and not ended."""
         return int(self._maps[OPENED:, COUNT, 0].sum())
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to keep: no row, no plan, no event held back."""
+        return not (self.state_size or self.open_rows) and self.next_instant == FOREVER
+
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""
         live, opened = contents(self._maps, side), contents(self._maps, OPENED + side)

@@ -102,7 +102,7 @@ class JoinProcessor(StatefulProcessor):
     def _save(self, join: EndpointJoin, names: tuple[Names, Names]) -> None:
         for number, side in enumerate(names):
             side.keep_only(join.used_ids(number), spare=0)
-        if join.next_instant == FOREVER and not join.state_size and not join.open_rows:
+        if join.is_idle:
             self.state.clear()
             return
         self.state.update((VERSION, pack(join.snapshot()), json.dumps([side.dump() for side in names])))

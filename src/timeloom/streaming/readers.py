@@ -11,10 +11,11 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError
-from timeloom.kernels.sweep_arrival import NO_EVENT, UNREADABLE
+from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, UNREADABLE
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.deciding import EVENTS
-from timeloom.streaming.intake import Events
+from timeloom.streaming.intake import Events, Ids
+from timeloom.streaming.keyed import Keys
 from timeloom.streaming.names import Names
 
 
@@ -29,21 +30,23 @@ class Columns(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The readable events of a table, the time type, and the rows that cannot be read with their verdicts."""
+    """The readable events of a table with their keys, the time type, and the rows that cannot be read with their
+    verdicts."""
 
     events: Events
+    keys: Ids
     type: TimeType
     unread: pa.Table
     verdicts: NDArray[np.int8]
 
 
-def read(frame: object, columns: Columns, arrival: str, names: Names) -> Reading:
+def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys) -> Reading:
     """Read one side's table as it arrives: separate endpoints, or whole rows (an open end is null)."""
     table, _ = to_arrow(frame, names.side)
     apart = arrival == EVENTS
     time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
     wanted = [columns.id, time, second]
-    require_columns(table.column_names, wanted, names.side)
+    require_columns(table.column_names, [*keys.columns, *wanted], names.side)
     kind = TimeType.of(table.schema.field(time).type, time, names.side)
     first, null = column_ticks(table[time], kind, truncate=False)
     verdicts = np.where(null | np.asarray(table[columns.id].is_null()), UNREADABLE, 0).astype(np.int8)
@@ -58,10 +61,12 @@ def read(frame: object, columns: Columns, arrival: str, names: Names) -> Reading
         same_axis(kind, TimeType.of(ends.type, second, names.side))
         last, is_open = column_ticks(ends, kind, truncate=False)
         last = np.where(is_open, FOREVER, last)
+    numbers, keyless = keys.numbers(table)
+    verdicts[(verdicts == 0) & keyless] = NO_KEY
     good = verdicts == 0
     events = Events(names.numbers(table[columns.id]), first, starting, last)
     unread = table.select(wanted).filter(pa.array(~good))
-    return Reading(events if good.all() else events.pick(good), kind, unread, verdicts[~good])
+    return Reading(events if good.all() else events.pick(good), numbers[good], kind, unread, verdicts[~good])
 
 
 def _starting(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

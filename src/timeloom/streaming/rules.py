@@ -1,5 +1,6 @@
 """The decisions of a relation as arrays, for the streaming sweep."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ class Rules(NamedTuple):
     union: NDArray[np.int64]
 
 
+@cache
 def rules_of(boxes: tuple[Box, ...], left: str = EVENTS, right: str = EVENTS) -> Rules:
     """Prepare a union of disjoint boxes in ticks for sides that arrive in these ways."""
     decided = [_decision(decision, at_end=right == AT_END) for decision in decisions(boxes, left, right)]

@@ -1,6 +1,8 @@
 """The streaming join on Spark: two streaming DataFrames in, one out."""
 
 import logging
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +12,7 @@ from pyspark.sql import types as T  # noqa: N812
 from timeloom.engines.frames import require_columns
 from timeloom.engines.spark.ticks import column_ticks
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.sweep_arrival import NO_EVENT, UNREADABLE
+from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, UNREADABLE
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.processor import JoinProcessor, Plan
@@ -118,6 +120,7 @@ def _events(
     marked = frame if watermark is None else frame.withWatermark(clock, watermark)
     starting, known = _starting(frame.schema[second].dataType, second) if apart else (F.lit(True), F.lit(True))
     unread = F.col(time).isNull() | F.col(columns.id).isNull()
+    keyless = reduce(or_, (F.col(key).isNull() for key in plan.keys), F.lit(False))
     end: Any = F.lit(FOREVER) if apart else F.coalesce(_ticks(columns.end, axis), F.lit(FOREVER))
     return marked.select(
         *plan.keys,
@@ -126,7 +129,7 @@ def _events(
         F.coalesce(_ticks(time, axis), F.lit(0)).alias("time"),
         starting.alias("starting"),
         end.alias("end"),
-        F.when(unread, UNREADABLE).when(~known, NO_EVENT).otherwise(0).alias("verdict"),
+        F.when(unread, UNREADABLE).when(~known, NO_EVENT).when(keyless, NO_KEY).otherwise(0).alias("verdict"),
     )
 
 

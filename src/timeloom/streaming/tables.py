@@ -1,5 +1,7 @@
 """The streaming join on tables: Arrow in, Arrow out."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,11 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.ticks import TimeType
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
+from timeloom.model.naming import column_names
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming.deciding import EVENTS
-from timeloom.streaming.intake import REASONS, Events, Refused
+from timeloom.streaming.intake import REASONS, Events, Ids, Refused
+from timeloom.streaming.keyed import Keyed, KeyedJoin, Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, check_options
 from timeloom.streaming.readers import Columns, Reading, read
@@ -26,6 +30,8 @@ class StreamJoin:
     ----------
     relation, delta, epsilon
         As in `timeloom.join`.
+    on
+        Key columns that must be equal, in both tables. They are in the results, too.
     how
         ``"inner"``, ``"left"``, ``"semi"`` or ``"anti"``. Left rows without a partner leave as soon as no later event
         can give them one.
@@ -51,6 +57,7 @@ class StreamJoin:
         self,
         relation: RelationLike = "intersects",
         *,
+        on: "str | Sequence[str] | None" = None,
         how: str = "inner",
         delta: "Span | str | None" = None,
         epsilon: "Span | str | None" = None,
@@ -64,9 +71,10 @@ class StreamJoin:
         self.arrivals = (left, right)
         self.columns = Columns(**(columns or {}))
         self.names = (Names("left"), Names("right"))
+        self.keys = Keys(() if on is None else tuple(column_names("on", on)))
         self.type: TimeType | None = None
         self._rejected: list[pa.Table] = []
-        self._made: EndpointJoin | None = None
+        self._made: KeyedJoin | None = None
 
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.
@@ -74,16 +82,15 @@ class StreamJoin:
         ``until`` is an instant of which all events have been given; without it, all instants before the latest
         event are taken to be complete.
         """
-        events = [self._read(number, frame) for number, frame in enumerate((left, right))]
+        (lefts, left_keys), (rights, right_keys) = (self._read(*side) for side in enumerate((left, right)))
         if self.type is None:
-            return self._answer(None)
+            return self._answer([])
         instant = None if until is None else self.type.ticks_of(until, "until")
-        emitted = self._join().push(events[0], events[1], instant)
-        return self._answer(emitted)
+        return self._answer(self._join().push((lefts, rights), (left_keys, right_keys), instant))
 
     def close(self) -> pa.Table:
         """End both streams: what is open never ends. Pairs that were certain only now have no instant."""
-        return self._answer(None if self.type is None else self._join().close())
+        return self._answer([] if self.type is None else self._join().close())
 
     @property
     def state_size(self) -> int:
@@ -96,23 +103,25 @@ class StreamJoin:
         rejected, self._rejected = self._rejected, []
         return pa.concat_tables([schema.empty_table(), *rejected])
 
-    def _join(self) -> EndpointJoin:
-        """The join on arrays; limits that are durations wait for the first table to say what a tick is."""
+    def _join(self) -> KeyedJoin:
+        """The joins on arrays; limits that are durations wait for the first table to say what a tick is."""
         if self._made is None:
             axis = Axis.INTEGER if self.type is None else self.type.axis
             left, right = self.arrivals
-            self._made = EndpointJoin(self.relation, how=self.how, left=left, right=right, axis=axis)
+            self._made = KeyedJoin(
+                partial(EndpointJoin, self.relation, how=self.how, left=left, right=right, axis=axis)
+            )
         return self._made
 
-    def _read(self, number: int, frame: object | None) -> Events:
+    def _read(self, number: int, frame: object | None) -> tuple[Events, Ids]:
         if frame is None:
-            return Events.none()
-        reading = read(frame, self.columns, self.arrivals[number], self.names[number])
+            return Events.none(), np.empty(0, np.int64)
+        reading = read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
         if self.type is None:
             self.type = reading.type
         same_axis(self.type, reading.type)
         self._reject_unread(number, reading)
-        return reading.events
+        return reading.events, reading.keys
 
     def _reject_unread(self, number: int, reading: Reading) -> None:
         if reading.verdicts.size:
@@ -130,22 +139,26 @@ class StreamJoin:
         times = self.type.to_arrow(refused.events.times).cast(pa.string())
         self._reject(refused.side, ids, times, refused.verdicts)
 
-    def _answer(self, emitted: Any) -> pa.Table:
+    def _answer(self, found: list[Keyed]) -> pa.Table:
         left, right = self.names
-        nothing = np.empty(0, np.int64)
-        pairs = (nothing, nothing, nothing) if emitted is None else emitted[:3]
-        rows = (nothing, nothing) if emitted is None else emitted[3:5]
-        for refused in () if emitted is None else emitted.refused:
-            self._refuse(refused)
+        for _, emitted in found:
+            for refused in emitted.refused:
+                self._refuse(refused)
+        pair_keys, lefts, rights, pairs_at = _together([(key, *emitted[:3]) for key, emitted in found], 4)
+        row_keys, rows, rows_at = _together([(key, *emitted[3:5]) for key, emitted in found], 3)
         if self.how in ("semi", "anti"):
-            result = pa.table({"left_id": left.values(rows[0]), "at": self._instants(rows[1])})
+            columns = {"left_id": left.values(rows), "at": self._instants(rows_at)}
+            keys = row_keys
         else:
-            lefts, at = (np.concatenate(both) for both in ((pairs[0], rows[0]), (pairs[2], rows[1])))
-            rights = np.concatenate([pairs[1], np.zeros(rows[0].size, np.int64)])
-            alone = np.arange(rights.size) >= pairs[1].size
-            result = pa.table(
-                {"left_id": left.values(lefts), "right_id": right.values(rights, alone), "at": self._instants(at)}
-            )
+            alone = np.arange(lefts.size + rows.size) >= lefts.size
+            partners = np.concatenate([rights, np.zeros(rows.size, np.int64)])
+            columns = {
+                "left_id": left.values(np.concatenate([lefts, rows])),
+                "right_id": right.values(partners, alone),
+                "at": self._instants(np.concatenate([pairs_at, rows_at])),
+            }
+            keys = np.concatenate([pair_keys, row_keys])
+        result = pa.table({**self.keys.arrays(keys), **columns})
         self._forget()
         return result
 
@@ -158,6 +171,13 @@ class StreamJoin:
         if self.type is None:
             return
         join = self._join()
+        self.keys.keep_only(join.keys)
         for number, names in enumerate(self.names):
             if not names.plain:
                 names.keep_only(join.used_ids(number))
+
+
+def _together(parts: list[tuple[Any, ...]], columns: int) -> list[Ids]:
+    """The columns of all keys one after the other, in front of them the keys."""
+    whole = [(np.full(values[0].size, key), *values) for key, *values in parts]
+    return [np.concatenate([np.empty(0, np.int64), *(part[at] for part in whole)]) for at in range(columns)]

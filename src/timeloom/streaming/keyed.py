@@ -1,0 +1,125 @@
+"""Streaming joins with equality keys: one join on arrays for each key that is in use."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.model.ticks import FOREVER
+from timeloom.streaming.intake import Events, Ids
+from timeloom.streaming.operator import Emitted, EndpointJoin
+
+
+class Keys:
+    """The values of key columns as numbers, and back."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+        self._types: list[pa.DataType] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._values: dict[int, tuple[object, ...]] = {}
+        self._next = 0
+
+    def numbers(self, table: pa.Table) -> tuple[Ids, NDArray[np.bool_]]:
+        """The number of each row's key, and which rows have none: a null equals nothing."""
+        self._types = [table.schema.field(name).type for name in self.columns]
+        if not self.columns:
+            return np.zeros(len(table), np.int64), np.zeros(len(table), np.bool_)
+        values = list(zip(*(table[name].to_pylist() for name in self.columns), strict=True))
+        missing = np.array([None in value for value in values], np.bool_)
+        return np.array([self._number(value) for value in values], np.int64), missing
+
+    def arrays(self, numbers: Ids) -> dict[str, pa.Array]:
+        """The key columns of rows whose keys have these numbers."""
+        if not self.columns:
+            return {}
+        rows = [self._values[number] for number in numbers.tolist()]
+        types = self._types or [pa.null()] * len(self.columns)
+        return {
+            name: pa.array([row[at] for row in rows], kind)
+            for at, (name, kind) in enumerate(zip(self.columns, types, strict=True))
+        }
+
+    def keep_only(self, used: set[int]) -> None:
+        """Forget the keys that are not in use, once there are many of them."""
+        if len(self._values) > 2 * len(used) + 1024:
+            self._values = {number: value for number, value in self._values.items() if number in used}
+            self._numbers = {value: number for number, value in self._values.items()}
+
+    def _number(self, value: tuple[object, ...]) -> int:
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._next
+            self._next += 1
+            self._numbers[value], self._values[number] = number, value
+        return number
+
+
+class Keyed(NamedTuple):
+    """What has become certain for one key."""
+
+    key: int
+    emitted: Emitted
+
+
+class KeyedJoin:
+    """A join for each key; a key without rows has none. Instants are complete for all keys at once."""
+
+    def __init__(self, make: Callable[[], EndpointJoin]) -> None:
+        self._make = make
+        self._clocks = make().intake
+        self._joins: dict[int, EndpointJoin] = {}
+
+    @property
+    def keys(self) -> set[int]:
+        """The keys that have rows."""
+        return set(self._joins)
+
+    @property
+    def state_size(self) -> int:
+        """Rows that are kept because they may still match."""
+        return sum(join.state_size for join in self._joins.values())
+
+    def used_ids(self, side: int) -> Ids:
+        """The ids of a side's rows that are open or may still match, and of events held back."""
+        return np.concatenate([np.empty(0, np.int64), *(join.used_ids(side) for join in self._joins.values())])
+
+    def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: int | None = None) -> list[Keyed]:
+        """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
+        complete = self._clocks.complete(*events, until)
+        parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
+        due = {key for key, join in self._joins.items() if join.next_instant <= complete}
+        found = [self._advance(key, parts, complete) for key in sorted(due.union(*parts))]
+        self._clocks.clock = max(complete, self._clocks.clock)
+        return found
+
+    def close(self) -> list[Keyed]:
+        """End both streams: what is open never ends."""
+        found = [Keyed(key, join.close()) for key, join in self._joins.items()]
+        self._clocks.clock, self._joins = FOREVER, {}
+        return found
+
+    def _advance(self, key: int, parts: list[dict[int, Events]], complete: int) -> Keyed:
+        join = self._joins.get(key) or self._make()
+        join.intake.clock = max(join.intake.clock, self._clocks.clock)
+        left, right = (part.get(key, Events.none()) for part in parts)
+        emitted = join.push(left, right, complete)
+        if join.is_idle:
+            self._joins.pop(key, None)
+        else:
+            self._joins[key] = join
+        return Keyed(key, emitted)
+
+
+def _by_key(events: Events, keys: Ids) -> Iterator[tuple[int, Events]]:
+    if not keys.size:
+        return
+    if keys[0] == keys[-1] and (keys == keys[0]).all():
+        yield int(keys[0]), events
+        return
+    order = np.argsort(keys, kind="stable")
+    numbers, firsts = np.unique(keys[order], return_index=True)
+    for number, rows in zip(numbers.tolist(), np.split(order, firsts[1:]), strict=True):
+        yield number, events.pick(rows)

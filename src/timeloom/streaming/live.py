@@ -1,0 +1,82 @@
+"""A live index: a stab-forest that a stream of endpoint events keeps up to date."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from timeloom.engines.axes import same_axis
+from timeloom.engines.ticks import TimeType
+from timeloom.errors import UsageError
+from timeloom.model.ticks import MIN_TICK
+from timeloom.stab_forest.forest import StabForest
+from timeloom.stab_forest.handle import Handle
+from timeloom.streaming.intake import Events, Intake, refused
+from timeloom.streaming.keyed import Keys
+from timeloom.streaming.names import Names
+from timeloom.streaming.opened import OpenRows
+from timeloom.streaming.readers import Columns, read
+
+
+class LiveForest:
+    """Which rows are active, now or at any instant before: the events of a stream in a `timeloom.StabForest`.
+
+    Takes the events that `StreamJoin` takes, of one side. An instant is complete when an event of a later one has come,
+    or when the caller says so; only complete instants can be asked for.
+
+    Parameters
+    ----------
+    columns
+        Other names for the columns ``id``, ``time`` and ``event``.
+
+    Examples
+    --------
+    >>> flights = LiveForest()
+    >>> flights.push(pa.table({"id": ["a", "b", "a"], "time": [0, 2, 5], "event": ["start", "start", "end"]}), until=6)
+    0
+    >>> flights.active().to_pylist(), flights.active(at=4).to_pylist(), flights.count()
+    (['b'], ['a', 'b'], 1)
+    """
+
+    def __init__(self, *, columns: dict[str, str] | None = None) -> None:
+        self.forest = StabForest(order="start")
+        self.type: TimeType | None = None
+        self._columns = Columns(**(columns or {}))
+        self._names, self._keys = Names("event"), Keys(())
+        self._intake, self._open = Intake(), OpenRows()
+        self._handles: dict[int, Handle] = {}
+        self._ids: list[int] = []
+
+    def push(self, events: object, until: Any = None) -> int:
+        """Take a table of events; answers how many were refused since they fit nothing that came before."""
+        reading = read(events, self._columns, "events", self._names, self._keys)
+        if self.type is None:
+            self.type = reading.type
+        same_axis(self.type, reading.type)
+        instant = None if until is None else self.type.ticks_of(until, "until")
+        nothing = Events.none()
+        taken = self._intake.take(reading.events, nothing, self._intake.complete(reading.events, nothing, instant))
+        (begun, ended), _ = self._open.accept(taken)
+        for number, start, name in zip(begun.handles.tolist(), begun.starts.tolist(), begun.ids.tolist(), strict=True):
+            self._handles[number] = self.forest.begin(start)
+            self._ids.append(name)
+        for number, end in zip(ended.handles.tolist(), ended.ends.tolist(), strict=True):
+            self.forest.finish(self._handles.pop(number), end)
+        return len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
+
+    def active(self, at: Any = None) -> pa.Array:
+        """The ids of the rows that are active as of now, the last complete instant, or at an instant before."""
+        found = sorted(self.forest.stab(self._instant(at)).tolist())
+        return self._names.values(pa.array([self._ids[event] for event in found], pa.int64()).to_numpy())
+
+    def count(self, at: Any = None) -> int:
+        """How many rows are active, without listing them."""
+        return self.forest.count(self._instant(at))
+
+    def _instant(self, at: Any) -> int:
+        now = self._intake.clock
+        if self.type is None or now == MIN_TICK:
+            raise UsageError("no instant is complete yet; push events, or say until when all have been given")
+        instant = now if at is None else self.type.ticks_of(at, "at")
+        if instant > now:
+            raise UsageError(f"at={at!r} lies after the last complete instant; what is active then is not known yet")
+        return instant
