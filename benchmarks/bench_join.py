@@ -1,6 +1,8 @@
 """The relation join on local tables against DuckDB and Polars: the workload of the sweeping paper."""
 
 import argparse
+import subprocess
+import sys
 
 import duckdb
 import numpy as np
@@ -8,7 +10,7 @@ import polars as pl
 
 import timeloom as tl
 from benchmarks.generators import table, uniform
-from benchmarks.measuring import Line, show, side_by_side, timed
+from benchmarks.measuring import Line, peak_memory, show, side_by_side, timed
 
 CONDITIONS = {
     ("overlaps",): "l.start < r.start AND r.start < l.end AND l.end < r.end",
@@ -27,7 +29,7 @@ CONDITIONS = {
         "iseql.left_overlap",
         ("delta", 5),
         ("epsilon", 5),
-    ): "l.start <= r.start AND r.start <= least(l.start + 5, l.end - 1) AND l.end <= r.end AND r.end <= l.end + 5",
+    ): "r.start >= l.start AND r.start <= least(l.start + 5, l.end - 1) AND r.end - l.end BETWEEN 0 AND 5",
     (
         "iseql.during",
         ("delta", 5),
@@ -94,40 +96,72 @@ def polars_join(left, right) -> pl.DataFrame:
     )
 
 
-def writing(pairs: int) -> float:
-    def write() -> tuple[np.ndarray, np.ndarray]:
-        return np.full(pairs, 1, np.int64), np.full(pairs, 2, np.int64)
+def writing(pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.full(pairs, 1, np.int64), np.full(pairs, 2, np.int64)
 
-    return timed(write)
+
+def growth(bench: Bench, rows: int) -> None:
+    """Time and memory at constant density, each size in a process of its own; every line is set against the one above.
+
+    Memory is what the join adds to a process that holds its input, less the output: at most 12 times the input.
+    """
+    before = 0.0
+    for size in (rows // 2, rows, 2 * rows):
+        seconds, memory = _in_a_new_process(size)
+        case = f"doubling: {size:,} rows, {memory:.1f} x input beside the output"
+        bench.lines.append(Line(case, seconds, "half as many", before, "at least 0.43 x; at most 12 x input"))
+        before = seconds
+
+
+def _in_a_new_process(rows: int) -> tuple[float, float]:
+    command = [sys.executable, "-m", "benchmarks.bench_join", "--measure-one", str(rows)]
+    seconds, memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(seconds), float(memory)
+
+
+def measure_one(rows: int) -> None:
+    """Print the time of a join, and the memory that it takes as a multiple of its input."""
+    left, right = (table(uniform(rows, 10, seed, domain=rows), name) for seed, name in ((1, "rid"), (2, "sid")))
+    tl.join(left.slice(0, 1000), right.slice(0, 1000), columns=["rid", "sid"])
+    held = peak_memory()
+    result = tl.join(left, right, columns=["rid", "sid"])
+    added = peak_memory() - held - result.nbytes
+    del result
+    print(timed(lambda: tl.join(left, right, columns=["rid", "sid"]), 5), added / (left.nbytes + right.nbytes))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=["small", "full"], default="full")
     parser.add_argument("--only", default="", help="run the cases whose name contains this")
+    parser.add_argument("--measure-one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.measure_one:
+        measure_one(options.measure_one)
+        return
     rows = 10**6 if options.scale == "full" else 10**5
     bench = Bench(rows)
     bench.load(uniform(rows, 10, 1, domain=rows), uniform(rows, 10, 2, domain=rows))
-    bench.run("intersects", "4 x", "intersects", INTERSECTS)
-    for (name, *limits), condition in CONDITIONS.items():
-        if options.only in name:
-            bench.run(f"{name}{dict(limits) or ''}", "3 x", name, condition, **dict(limits))
-    for name, condition in EQUALITIES.items():
-        if options.only in name:
-            bench.run(name, "1 x", name, condition)
-    bench.load(uniform(rows, 10, 1, domain=rows), uniform(rows, 10, 2, domain=rows, long_lived=0.001))
-    bench.run("intersects, long-lived", "15 x", "intersects", INTERSECTS)
-    bench.load(uniform(rows, 100, 1, domain=rows), uniform(rows, 100, 2, domain=rows))
-    pairs = bench.ours("intersects")().num_rows
-    ours, bare = timed(bench.ours("intersects")), writing(pairs)
-    bench.lines.append(Line(f"mean 100: {pairs / 1e6:.0f} M pairs", ours, "writing two arrays", bare, "0.33 x"))
-    for size in (rows // 2, rows, 2 * rows):
-        bench.load(uniform(size, 10, 1, domain=size), uniform(size, 10, 2, domain=size))
-        bench.lines.append(Line(f"doubling: {size:,}", timed(bench.ours("intersects")), "", 0.0, "time at most 2.3 x"))
-    bench.load(uniform(rows // 10, 10, 1, domain=rows // 10), uniform(rows // 10, 10, 2, domain=rows // 10))
-    ours, theirs = side_by_side(bench.ours("intersects"), lambda: polars_join(bench.left, bench.right), 1)
-    bench.lines.append(Line(f"intersects, {rows // 10:,} rows", ours, "Polars join_where", theirs))
+    cases = {"intersects": ("4 x", INTERSECTS, {})}
+    cases |= {f"{name}{dict(limits) or ''}": ("3 x", sql, dict(limits)) for (name, *limits), sql in CONDITIONS.items()}
+    cases |= {name: ("1 x", sql, {}) for name, sql in EQUALITIES.items()}
+    for case, (target, condition, limits) in cases.items():
+        if options.only in case:
+            bench.run(case, target, case.split("{")[0], condition, **limits)
+    if options.only in "long-lived":
+        bench.load(uniform(rows, 10, 1, domain=rows), uniform(rows, 10, 2, domain=rows, long_lived=0.001))
+        bench.run("intersects, long-lived", "15 x", "intersects", INTERSECTS)
+    if options.only in "mean 100":
+        bench.load(uniform(rows, 100, 1, domain=rows), uniform(rows, 100, 2, domain=rows))
+        pairs = bench.ours("intersects")().num_rows
+        ours, bare = side_by_side(bench.ours("intersects"), lambda: writing(pairs))
+        bench.lines.append(Line(f"mean 100: {pairs / 1e6:.0f} M pairs", ours, "writing two arrays", bare, "0.33 x"))
+    if options.only in "doubling":
+        growth(bench, rows)
+    if options.only in "polars":
+        bench.load(uniform(rows // 10, 10, 1, domain=rows // 10), uniform(rows // 10, 10, 2, domain=rows // 10))
+        ours, theirs = side_by_side(bench.ours("intersects"), lambda: polars_join(bench.left, bench.right), 1)
+        bench.lines.append(Line(f"intersects, {rows // 10:,} rows", ours, "Polars join_where", theirs))
     show("The relation join on local tables", bench.lines)
 
 

@@ -12,7 +12,9 @@ fi
 echo "setting up $venv"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt uv 2>&1 | grep -v '^WARNING' || true
-"$venv/bin/uv" pip install --quiet --python "$venv/bin/python" -c constraints.txt -e ".[spark,test,check,bench]"
+# Bytecode is written now: where Python may not write it later, every new process would compile all modules again.
+"$venv/bin/uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" -c constraints.txt -e ".[spark,test,check,bench]"
+"$venv/bin/python" -m compileall -q src
 
 java_version() { java -version 2>&1 | sed -nE '1s/.*"([0-9]+).*/\1/p'; }
 found=$(command -v java >/dev/null 2>&1 && java_version || true)
