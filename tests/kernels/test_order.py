@@ -32,7 +32,7 @@ def test_ranks_count_the_values_below(rows, wanted):
 def test_two_rounds_by_several_threads_sort_as_one_does(rows, fine, threads):
     column = np.array(rows, np.int64)
     beside = np.arange(len(rows))[::-1].copy()
-    base, shift, buckets = order._grid(column)
+    base, shift, buckets = order.grid(column)
     once, offsets = order.scatter(column, beside, base, shift, buckets)
     order.sort_buckets(*once, offsets, shift)
     twice, other_offsets = order.scatter_twice(column, beside, base, shift, buckets, fine, threads)
@@ -54,7 +54,7 @@ def test_many_rows_and_what_is_beside_them(domain):
 @given(COLUMNS)
 def test_a_column_in_order_is_kept_and_gets_the_same_buckets(rows):
     column = np.sort(np.array(rows, np.int64))
-    base, shift, buckets = order._grid(column)
+    base, shift, buckets = order.grid(column)
     assert order.in_order(column)
     assert order.bucket_offsets(column, base, shift, buckets).tolist() == (
         order.scatter(column, order.NOTHING, base, shift, buckets)[1].tolist()

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from timeloom.engines.drivers import Driver, exact_pieces
+from timeloom.engines.equalities import equality
 from timeloom.engines.estimates import cheapest, kept
 from timeloom.engines.matches import Matches, Pairs, Source
 from timeloom.engines.matching import Problem, ranges
@@ -76,6 +77,8 @@ def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
 
 
 def _forward_scan(problem: Problem, choice: Choice) -> list[Source]:
+    if len(choice.drivers) == 1 and (looked_up := equality(problem, choice.drivers[0])) is not None:
+        return [looked_up]
     return [*drive(problem, choice.drivers)]
 
 

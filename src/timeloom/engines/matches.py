@@ -22,9 +22,8 @@ FIRST_PAGE = 1 << 14
 class Source(Protocol):
     """Pairs from one box of a relation. Each row that drives has its pairs; any range of them can be written alone."""
 
-    @property
-    def rows(self) -> int:
-        """How many rows drive."""
+    def parts(self, threads: int) -> list[tuple[int, int]]:
+        """Ranges of the driving rows, all together, to be shared out to threads."""
 
     def candidates(self) -> int:
         """How many candidates there are, pairs included."""
@@ -73,14 +72,13 @@ class Pairs:
     left: Positions
     right: Positions
 
-    @property
-    def rows(self) -> int:
+    def parts(self, threads: int) -> list[tuple[int, int]]:
         """Every pair counts as a driving row."""
-        return int(self.left.size)
+        return shares(self.left.size, threads)
 
     def candidates(self) -> int:
         """The number of pairs."""
-        return self.rows
+        return int(self.left.size)
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Nothing needs arranging."""
@@ -114,7 +112,7 @@ class Matches:
         tasks = []
         for source in self.sources:
             arranged = source.arranged(left, right)
-            for part in shares(source.rows, self.threads):
+            for part in source.parts(self.threads):
                 tasks.append(partial(_listed, source, arranged, *part))
         return [page for pages in in_parallel(tasks, self.threads) for page in pages]
 
@@ -130,7 +128,9 @@ class Matches:
         left = _rows(self.left_rows) if left is None else left
         right = _rows(self.right_rows) if right is None else right
         for source in self.sources:
-            yield from source.pairs(source.arranged(left, right), 0, source.rows, rows)
+            arranged = source.arranged(left, right)
+            for part in source.parts(1):
+                yield from source.pairs(arranged, *part, rows)
 
     def matched(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which left rows and which right rows are in any pair."""

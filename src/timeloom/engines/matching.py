@@ -22,6 +22,7 @@ from timeloom.model.ticks import MAX_TICK, MIN_TICK, Span
 
 Ticks = NDArray[np.int64]
 Picked = NDArray[np.integer] | slice
+Limits = tuple[int, int, int, int]
 
 _NEAR = 2**61
 
@@ -85,28 +86,42 @@ class Problem:
             self._placed[(id(side), by_end)] = self.fold.points(points, side.keys)
         return self._placed[(id(side), by_end)]
 
-    def sort(self, wanted: set[tuple[bool, bool]]) -> None:
-        """Make the sorted orders (is it the right side?, by end?) that do not exist yet, side by side."""
-        missing = sorted(wanted - self.orders.keys())
+    def sort(self, wanted: set[tuple[bool, bool]], *, beside: bool = False) -> None:
+        """Make the sorted orders (is it the right side?, by end?) that do not exist yet, side by side.
+
+        With ``beside`` they carry the other endpoint of each row.
+        """
+        known = {which for which, made in self.orders.items() if not beside or made.beside.size == made.ids.size}
+        missing = sorted(wanted - known)
         share = max(1, self.threads // max(1, len(missing)))
-        made = in_parallel([partial(self._sorted, *which, share) for which in missing], self.threads)
+        made = in_parallel([partial(self._sorted, *which, beside, share) for which in missing], self.threads)
         self.orders.update(zip(missing, made, strict=True))
 
-    def _sorted(self, right: bool, by_end: bool, threads: int) -> Order:
+    def _sorted(self, right: bool, by_end: bool, beside: bool, threads: int) -> Order:
         side = self.right if right else self.left
-        return order.sort(self.placed(side, by_end), threads, self.placed(side, not by_end))
+        return order.sort(self.placed(side, by_end), threads, self.placed(side, not by_end) if beside else None)
 
 
 def ranges(problem: Problem, bounds: tuple[Range, Range], driving: Side) -> tuple[Ticks, Ticks]:
     """The inclusive range of one endpoint of the driven side, for each of these rows of the driving side."""
-    (start_lo, start_hi), (end_lo, end_hi) = bounds
-    limits = _low(start_lo), _high(start_hi), _low(end_lo), _high(end_hi)
-    near = driving.near and all(abs(limit) < _NEAR or limit in (MIN_TICK, MAX_TICK) for limit in limits)
+    limits = limits_of(bounds)
+    near = driving.near and are_near(limits)
     low, high = np.empty(len(driving), np.int64), np.empty(len(driving), np.int64)
     point_ranges(driving.starts, driving.ends, limits, near, low, high)
     if problem.fold is None or driving.keys is None:
         return low, high
     return problem.fold.ranges(low, high, driving.keys)
+
+
+def limits_of(bounds: tuple[Range, Range]) -> Limits:
+    """Bounds relative to the start and to the end as four numbers; an open bound is the end of the axis."""
+    (start_lo, start_hi), (end_lo, end_hi) = bounds
+    return _low(start_lo), _high(start_hi), _low(end_lo), _high(end_hi)
+
+
+def are_near(limits: Limits) -> bool:
+    """Tell whether the limits are so small that no sum with a near tick leaves the axis."""
+    return all(abs(limit) < _NEAR or limit in (MIN_TICK, MAX_TICK) for limit in limits)
 
 
 def copied(column: NDArray[Any], rows: Picked) -> NDArray[Any]:

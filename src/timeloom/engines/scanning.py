@@ -8,6 +8,7 @@ import numpy as np
 from timeloom.engines.drivers import Driver
 from timeloom.engines.matches import Array, Page, Positions, gathered
 from timeloom.engines.matching import Problem, Side, Ticks, ranges
+from timeloom.engines.threads import shares
 from timeloom.kernels import runs
 from timeloom.kernels.order import Order
 
@@ -29,50 +30,32 @@ class Scan:
     owners: Positions
     axis: Order
 
-    @property
-    def rows(self) -> int:
-        """How many rows drive."""
-        return len(self.driving)
-
-    @property
-    def sparse(self) -> bool:
-        """Tell whether few pairs a row are to be expected, so that values are looked up for pairs, not for rows."""
-        return self.driver.pinned
+    def parts(self, threads: int) -> list[tuple[int, int]]:
+        """Ranges of the driving rows."""
+        return shares(len(self.driving), threads)
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """The driven side's values as they are sorted; those of the driving side stay as they are."""
-        if self.sparse:
-            return left, right
         if self.driver.flip:
             return gathered(left, self.axis.ids, self.problem.threads), right
         return left, gathered(right, self.axis.ids, self.problem.threads)
 
     def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
         """Values of the pairs of the driving rows first..last, at most so many at a time."""
-        if self.sparse:
-            for lefts, rights in self._pages(None, self.axis.ids, first, last, most):
-                yield arranged[0][lefts], arranged[1][rights]
-        else:
-            yield from self._pages(*(arranged[::-1] if self.driver.flip else arranged), first, last, most)
-
-    def candidates(self) -> int:
-        """How many candidates the driver has, pairs included."""
-        blocks = [slice(at, at + BLOCK) for at in range(0, self.rows, BLOCK)]
-        return sum(int(self._measure(self.driving.pick(block))[1][-1]) for block in blocks)
-
-    def _pages(
-        self, driving: Array | None, driven: Array, first: int, last: int, most: int
-    ) -> Iterator[tuple[Array, Array]]:
-        """Pages of left and right values; without values for the driving side, their rows."""
-        page = Page(self.owners.dtype if driving is None else driving.dtype, driven.dtype, most)
+        driving, driven = arranged[::-1] if self.driver.flip else arranged
+        page = Page(driving.dtype, driven.dtype, most)
         write = self._runs if self.driver.exact else self._filtered
         for begin in range(first, last, BLOCK):
             block = slice(begin, min(begin + BLOCK, last))
-            owners = self.owners[block] if driving is None else driving[self.owners[block]]
-            for _ in write(self.driving.pick(block), owners, driven, page):
+            for _ in write(self.driving.pick(block), driving[self.owners[block]], driven, page):
                 yield self._turned(page.take())
         if page.size:
             yield self._turned(page.take())
+
+    def candidates(self) -> int:
+        """How many candidates the driver has, pairs included."""
+        blocks = [slice(at, at + BLOCK) for at in range(0, len(self.driving), BLOCK)]
+        return sum(int(self._measure(self.driving.pick(block))[1][-1]) for block in blocks)
 
     def _measure(self, side: Side) -> tuple[Positions, Ticks]:
         begins, bounds = np.empty(len(side), np.int32), np.empty(len(side) + 1, np.int64)
@@ -112,9 +95,8 @@ class Scan:
 
 def drive(problem: Problem, drivers: Sequence[Driver]) -> list[Scan]:
     """Prepare the scans of some drivers: all orders that they need are made at once."""
-    problem.sort(
-        {(not driver.flip, driver.by_end) for driver in drivers} | {(driver.flip, False) for driver in drivers}
-    )
+    axes = {(not driver.flip, driver.by_end) for driver in drivers}
+    problem.sort(axes | {(driver.flip, False) for driver in drivers}, beside=True)
     return [_scan(problem, driver) for driver in drivers]
 
 

@@ -54,7 +54,7 @@ def sort(column: Ticks, threads: int = 1, beside: Ticks | None = None) -> Order:
     if column.size > MAX_ROWS:
         raise OverflowError(f"{column.size} rows; at most {MAX_ROWS} fit into one sorted column")
     carried = NOTHING if beside is None else np.ascontiguousarray(beside)
-    base, shift, buckets = _grid(column)
+    base, shift, buckets = grid(column)
     if in_order(column):
         ids = np.arange(column.size, dtype=np.int32)
         return Order(column, ids, bucket_offsets(column, base, shift, buckets), base, shift, carried)
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
         return cls(np.empty(column.size, np.int64), np.empty(column.size, np.int32), np.empty(beside.size, np.int64))
 
 
-def _grid(column: Ticks) -> tuple[int, int, int]:
+def grid(column: Ticks) -> tuple[int, int, int]:
     """Choose the first tick, the width (as a power of two) and the number of buckets."""
     if not column.size:
         return 0, 0, 1

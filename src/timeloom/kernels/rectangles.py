@@ -43,24 +43,30 @@ def point_ranges(
 
     The limits are lo and hi for the start, then for the end; ``near`` says that no sum can leave the axis.
     """
-    start_lo, start_hi, end_lo, end_hi = limits
     for row in range(starts.size):
-        start, end = starts[row], ends[row]
         if near:
-            at_least = MIN if start_lo == MIN else start + start_lo
-            if end_lo != MIN:
-                at_least = max(at_least, end + end_lo)
-            at_most = MAX if start_hi == MAX else start + start_hi
-            if end_hi != MAX:
-                at_most = min(at_most, end + end_hi)
-            low[row], high[row] = at_least, at_most
+            low[row], high[row] = near_range(starts[row], ends[row], limits)
         else:
-            low[row], high[row] = saturated_range(start, end, start_lo, start_hi, end_lo, end_hi)
+            low[row], high[row] = saturated_range(starts[row], ends[row], limits)
 
 
 @compiled
-def saturated_range(start: int, end: int, start_lo: int, start_hi: int, end_lo: int, end_hi: int) -> tuple[int, int]:
+def near_range(start: int, end: int, limits: tuple[int, int, int, int]) -> tuple[int, int]:
+    """The range for one row whose sums with the limits stay on the axis."""
+    start_lo, start_hi, end_lo, end_hi = limits
+    at_least = MIN if start_lo == MIN else start + start_lo
+    if end_lo != MIN:
+        at_least = max(at_least, end + end_lo)
+    at_most = MAX if start_hi == MAX else start + start_hi
+    if end_hi != MAX:
+        at_most = min(at_most, end + end_hi)
+    return at_least, at_most
+
+
+@compiled
+def saturated_range(start: int, end: int, limits: tuple[int, int, int, int]) -> tuple[int, int]:
     """The range for one row; (MAX, MIN) if no int64 is in it."""
+    start_lo, start_hi, end_lo, end_hi = limits
     none = overflows(start, start_lo) > 0 or overflows(end, end_lo) > 0
     none = none or overflows(start, start_hi) < 0 or overflows(end, end_hi) < 0
     at_least = max(shifted(start, start_lo), shifted(end, end_lo))
