@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from timeloom.pipeline.faults import PipelineError
 from timeloom.pipeline.secrets import Secrets
 from timeloom.pipeline.stream_check import load_file
 
+MINUTE = timedelta(minutes=1)
 STREAM = """\
 name: crossings
 stream:
@@ -86,6 +89,13 @@ def test_validate_knows_streams(here, capsys):
     (here / "p.yml").write_text("sources: {a: {path: a.csv}}\nsinks: {a: {path: b.csv}}\n")
     assert main(["stream", "p.yml"]) == 2
     assert "is a pipeline and no stream" in capsys.readouterr().err
+
+
+def test_the_documented_example_is_sound(tmp_path):
+    document = (Path(__file__).parents[2] / "docs/streaming.md").read_text()
+    (tmp_path / "s.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
+    stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
+    assert (stream.right.arrives, stream.join.watermark, stream.trigger) == ("start", 10 * MINUTE, MINUTE / 6)
 
 
 @pytest.mark.spark

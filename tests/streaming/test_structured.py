@@ -42,10 +42,12 @@ def test_keys_and_a_restart(session, tmp_path):
         return stream_join(stream(session, left), stream(session, right), "overlaps", on="key")
 
     run_to_files(joined(), tmp_path / "out", tmp_path / "checkpoint")
-    write(left, 2, endpoints(LEFT, 5, END))
+    write(left, 2, [*endpoints(LEFT, 5, END), (None, 77, 5, "start")])
     write(right, 2, endpoints(RIGHT, 5, END))
     run_to_files(joined(), tmp_path / "out", tmp_path / "checkpoint")
-    assert found_in(session, tmp_path / "out") == certain_pairs("overlaps")
+    found = found_in(session, tmp_path / "out")
+    assert [row for row in found if row[4] is None] == certain_pairs("overlaps")
+    assert [row for row in found if row[4] is not None] == [(None, 77, None, 5, "has no key")]
 
 
 def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):

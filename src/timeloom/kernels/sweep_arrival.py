@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels import gapless
-from timeloom.kernels.gapless import Cells, append, find, remove_element
+from timeloom.kernels.gapless import Cells
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.open_rows import HANDLE, START, enter, slot_of, take_out
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, HANDLES, ID, KNOWN, OPENED, STARTING, TO, VERDICT
-from timeloom.model.ticks import MAX_TICK
+from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, HANDLES, ID, KNOWN, STARTING, TO, VERDICT
+
+Columns = tuple[NDArray[np.int64], Ticks, Ticks, Ticks, NDArray[np.bool_]]
+"""The events of one side: ids, when they are known, starts, ends, and which of them start a row."""
 
 ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT, NO_KEY = range(9)
 """What becomes of an event."""
@@ -24,60 +26,29 @@ def in_order(known: Ticks, starting: NDArray[np.bool_]) -> bool:
 
 
 @compiled
-def lay_out(
-    ids: NDArray[np.int64],
-    known: Ticks,
-    starts: Ticks,
-    ends: Ticks,
-    starting: NDArray[np.bool_],
-    side: int,
-    whole: bool,
-    clock: int,
-    events: Cells,
-    first: int,
-) -> None:
-    """Write one side's events in order, with a verdict on those that are wrong by themselves."""
-    for at in range(ids.size):
-        verdict = ACCEPTED
-        if whole and ends[at] <= starts[at]:
-            verdict = EMPTY if ends[at] == starts[at] else REVERSED
-        if known[at] <= clock:
-            verdict = TOO_LATE
-        events[first + at, KNOWN] = known[at]
-        events[first + at, STARTING] = starting[at]
-        events[first + at, EVENT_SIDE] = side
-        events[first + at, ID] = ids[at]
-        events[first + at, FROM] = starts[at]
-        events[first + at, TO] = ends[at]
-        events[first + at, VERDICT] = verdict
-
-
-@compiled
-def merge(events: Cells, lefts: int) -> Cells:
-    """Merge the events of both sides, of which each is in order; those of the left side come first."""
-    merged = np.empty_like(events)
-    i, j = 0, lefts
-    for at in range(events.shape[0]):
-        take_left = j == events.shape[0]
-        if i < lefts and j < events.shape[0]:
-            earlier = events[i, KNOWN] < events[j, KNOWN]
-            take_left = earlier or (events[i, KNOWN] == events[j, KNOWN] and events[i, STARTING] <= events[j, STARTING])
-        source = i if take_left else j
-        for column in range(events.shape[1]):
-            merged[at, column] = events[source, column]
-        i, j = (i + 1, j) if take_left else (i, j + 1)
-    return merged
-
-
-@compiled
-def finish(events: Cells, at: int, maps: Cells) -> int:
-    """The open row, as an element, that an end belongs to, or -1."""
-    if events[at, VERDICT] != ACCEPTED:
-        return -1
-    element = find(maps, OPENED + events[at, EVENT_SIDE], events[at, ID])
-    if element < 0:
-        events[at, VERDICT] = NEVER_STARTED
-    return element
+def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) -> Cells:
+    """Lay out the events of both sides, each of which is in order, as one; what is wrong by itself has a verdict."""
+    lefts, rights = left[0].size, right[0].size
+    events = np.empty((lefts + rights, 7), np.int64)
+    i = j = 0
+    for at in range(lefts + rights):
+        first = i < lefts
+        if first and j < rights:
+            first = left[1][i] < right[1][j] or (left[1][i] == right[1][j] and left[4][i] <= right[4][j])
+        if first:
+            events[at, EVENT_SIDE], events[at, ID], events[at, KNOWN] = 0, left[0][i], left[1][i]
+            events[at, FROM], events[at, TO], events[at, STARTING] = left[2][i], left[3][i], left[4][i]
+            i += 1
+        else:
+            events[at, EVENT_SIDE], events[at, ID], events[at, KNOWN] = 1, right[0][j], right[1][j]
+            events[at, FROM], events[at, TO], events[at, STARTING] = right[2][j], right[3][j], right[4][j]
+            j += 1
+        events[at, VERDICT] = ACCEPTED
+        if whole[0 if first else 1] and events[at, TO] <= events[at, FROM]:
+            events[at, VERDICT] = EMPTY if events[at, TO] == events[at, FROM] else REVERSED
+        if events[at, KNOWN] <= clock:
+            events[at, VERDICT] = TOO_LATE
+    return events
 
 
 @compiled
@@ -91,7 +62,7 @@ def is_empty(events: Cells, at: int, first: int) -> bool:
 
 
 @compiled
-def begin(events: Cells, at: int, first: int, strays: bool, maps: Cells, state: Cells) -> int:
+def begin(events: Cells, at: int, first: int, strays: bool, opened: Cells, state: Cells) -> int:
     """Open a row, unless it is open; answers its handle, or -1.
 
     An end and a start of one row at one instant make an empty period, unless that row was open before. Events of
@@ -100,31 +71,43 @@ def begin(events: Cells, at: int, first: int, strays: bool, maps: Cells, state: 
     side, key = events[at, EVENT_SIDE], events[at, ID]
     if events[at, VERDICT] != ACCEPTED:
         return -1
-    if find(maps, OPENED + side, key) >= 0:
+    slot = slot_of(opened, side, key)
+    if opened[side, slot, HANDLE] >= 0:
         events[at, VERDICT] = ALREADY_OPEN
         return -1
     if strays and is_empty(events, at, first):
         return -1
     handle: int = state[HANDLES + side]
     state[HANDLES + side] += 1
-    append(maps, OPENED + side, key, events[at, FROM], MAX_TICK, handle)
+    enter(opened, side, slot, key, handle, events[at, FROM])
     return handle
 
 
 @compiled
-def admit(events: Cells, maps: Cells, state: Cells, handles: NDArray[np.int64], starts: Ticks) -> None:
+def finish(events: Cells, at: int, opened: Cells) -> int:
+    """The slot of the open row that an end belongs to, or -1."""
+    if events[at, VERDICT] != ACCEPTED:
+        return -1
+    slot = slot_of(opened, events[at, EVENT_SIDE], events[at, ID])
+    if opened[events[at, EVENT_SIDE], slot, HANDLE] < 0:
+        events[at, VERDICT] = NEVER_STARTED
+        return -1
+    return slot
+
+
+@compiled
+def admit(events: Cells, opened: Cells, state: Cells, handles: NDArray[np.int64], starts: Ticks) -> None:
     """Match all ends of a batch with open rows; for each accepted event write the handle and the start of its row."""
     strays, first = False, 0
     for at in range(events.shape[0]):
         if events[at, KNOWN] != events[first, KNOWN]:
             first, strays = at, False
         if events[at, STARTING]:
-            handles[at], starts[at] = begin(events, at, first, strays, maps, state), events[at, FROM]
+            handles[at], starts[at] = begin(events, at, first, strays, opened, state), events[at, FROM]
             continue
-        element = finish(events, at, maps)
-        if element < 0:
+        slot, side = finish(events, at, opened), events[at, EVENT_SIDE]
+        if slot < 0:
             strays = True
             continue
-        side = OPENED + events[at, EVENT_SIDE]
-        handles[at], starts[at] = maps[side, gapless.NAME, element], maps[side, gapless.START, element]
-        remove_element(maps, side, element)
+        handles[at], starts[at] = opened[side, slot, HANDLE], opened[side, slot, START]
+        take_out(opened, side, slot)

@@ -4,9 +4,8 @@ KNOWN, STARTING, EVENT_SIDE, ID, FROM, TO, VERDICT = range(7)
 """The columns of events, which come by the instant at which they are known, at equal instants ends first. ``TO`` is the
 end of a whole row."""
 
-LEFT_SIDE, RIGHT_SIDE, OPENED = 0, 1, 2
-"""The maps of a stream: the rows of either side that may still match, by handle; and from ``OPENED`` on the rows of
-either side that have not ended, by id."""
+LEFT_SIDE, RIGHT_SIDE = 0, 1
+"""The sides, and the maps of their rows that may still match, by handle."""
 
 HEAP, NOW = 0, 1
 TIME, WHAT, SIDE, HANDLE = range(4)

@@ -9,6 +9,9 @@ sweeping paper, section 7.2).
 from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, remove_element
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.open_rows import HANDLE as OPEN_HANDLE
+from timeloom.kernels.open_rows import START as OPEN_START
+from timeloom.kernels.open_rows import enter, slot_of, take_out
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_agenda import push, take_due, write
 from timeloom.kernels.sweep_arrival import ACCEPTED, ALREADY_OPEN, NEVER_STARTED, is_empty
@@ -30,7 +33,6 @@ from timeloom.kernels.sweep_layout import (
     KNOWN,
     LEFT_READY,
     NOW,
-    OPENED,
     PAIRS,
     PLANNED,
     SIDE,
@@ -52,6 +54,7 @@ def sweep_plain(
     events: Cells,
     until: int,
     rules: Cells,
+    opened: Cells,
     maps: Cells,
     agenda: Cells,
     buffer: Cells,
@@ -59,7 +62,7 @@ def sweep_plain(
     pairs: Cells,
 ) -> bool:
     """Work off the events and all that is planned up to an instant; tell whether it is done, or else has no room."""
-    done = False
+    done, slots = False, opened.shape[1] - 1
     while True:
         first, time = state[CURSOR], until
         busy = until == MAX_TICK and not state[IS_OVER]
@@ -74,53 +77,55 @@ def sweep_plain(
         while last < events.shape[0] and events[last, KNOWN] == time:
             last += 1
         is_over = time == MAX_TICK
-        opened = max(maps[OPENED, gapless.COUNT, 0], maps[OPENED + 1, gapless.COUNT, 0])
-        closing = maps[OPENED, gapless.COUNT, 0] + maps[OPENED + 1, gapless.COUNT, 0] if is_over else 0
+        closing = opened[0, slots, 0] + opened[1, slots, 0] if is_over else 0
         coming, planned = last - first + closing, 0
         if state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             for at in range(state[PLANNED]):
                 planned += agenda[HEAP, at, TIME] == time
         live = max(maps[0, gapless.COUNT, 0], maps[1, gapless.COUNT, 0]) + coming
         wanted = (state[BUFFERED] + state[BUFFERED + 1] + coming + planned) * live + 1
-        rooms = (max(opened + coming, live) <= maps.shape[2]) & (state[PLANNED] + 2 * coming <= agenda.shape[1])
-        if not (rooms & (state[PAIRS] + wanted <= pairs.shape[1])):
+        has_room = (live <= maps.shape[2]) & (max(opened[0, slots, 0], opened[1, slots, 0]) + coming <= slots // 2)
+        has_room &= (state[PLANNED] + 2 * coming <= agenda.shape[1]) & (state[PAIRS] + wanted <= pairs.shape[1])
+        if not has_room:
             state[COMING], state[WANTED] = coming, wanted
             break
-        state[DUE], strays, at = 0, False, first
+        state[DUE], strays, at, slot = 0, False, first, 0
         while at < last or closing:
-            element, has_ended, handle, start, end = -1, True, -1, 0, time
+            has_ended, handle, start, end = True, -1, 0, time
             if at < last:
                 side, key, has_ended = events[at, EVENT_SIDE], events[at, ID], events[at, STARTING] == 0
                 if events[at, VERDICT] == ACCEPTED:
-                    element = find(maps, OPENED + side, key)
-                    if element >= 0 and not has_ended:
-                        events[at, VERDICT], element = ALREADY_OPEN, -1
-                    elif has_ended and element < 0:
+                    slot = slot_of(opened, side, key)
+                    handle, start = opened[side, slot, OPEN_HANDLE], opened[side, slot, OPEN_START]
+                    if has_ended and handle < 0:
                         events[at, VERDICT], strays = NEVER_STARTED, True
+                    elif not has_ended and handle >= 0:
+                        events[at, VERDICT], handle = ALREADY_OPEN, -1
                     elif not has_ended and not (strays and is_empty(events, at, first)):
                         handle, start, end = state[HANDLES + side], events[at, FROM], MAX_TICK
+                at, slot_now, slot = at + 1, slot, 0
             else:
-                side = 0 if maps[OPENED, gapless.COUNT, 0] else 1
-                element = maps[OPENED + side, gapless.COUNT, 0] - 1
+                side = 0 if opened[0, slots, 0] else 1
+                while opened[side, slot, OPEN_HANDLE] < 0:
+                    slot = (slot + 1) % slots
+                handle, start, slot_now = opened[side, slot, OPEN_HANDLE], opened[side, slot, OPEN_START], slot
                 closing -= 1
-            at += 1
+            if handle < 0:
+                continue
             if state[BUFFERED + 1 - side] == 1:
                 scan_for_one(maps, 1 - side, buffer, state, pairs)
             elif state[BUFFERED + 1 - side]:
                 scan_for_many(maps, 1 - side, buffer, state, pairs)
-            if handle >= 0:
-                state[HANDLES + side] += 1
-                append(maps, OPENED + side, key, start, end, handle)
-                append(maps, side, handle, start, end, key)
-            elif element >= 0:
-                handle, start = maps[OPENED + side, gapless.NAME, element], maps[OPENED + side, gapless.START, element]
-                remove_element(maps, OPENED + side, element)
+            if has_ended:
+                take_out(opened, side, slot_now)
                 element = find(maps, side, handle)
-                handle = handle if element >= 0 else -1
-                if element >= 0:
-                    maps[side, gapless.END, element] = end
-            if handle < 0:
-                continue
+                if element < 0:
+                    continue
+                maps[side, gapless.END, element] = end
+            else:
+                state[HANDLES + side] += 1
+                enter(opened, side, slot_now, key, handle, start)
+                append(maps, side, handle, start, end, key)
             own, other, bound = LEFT_READY + 2 * side, LEFT_READY + 2 * (1 - side), TIGHT + 8 * side
             what, fires = 0, MAX_TICK
             is_ready = ready(start, end, rules[0, own], rules[0, own + 1])

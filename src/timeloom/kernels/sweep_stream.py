@@ -1,6 +1,6 @@
 """The streaming sweep: events and plans of both sides, instant by instant, against the live rows.
 
-Rows that are open lie in one gapless map per side, by id; rows that may still match in another one, by handle. At each
+Rows that are open are found by id; rows that may still match lie in a gapless map per side, by handle. At each
 instant rows end, then rows start, then those *fire* that are ready now: they scan the other side's live rows for
 partners. Rows that can match no more leave last.
 """
@@ -10,6 +10,9 @@ import numpy as np
 from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, grown, has_room, remove_element
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.open_rows import HANDLE as OPEN_HANDLE
+from timeloom.kernels.open_rows import START as OPEN_START
+from timeloom.kernels.open_rows import doubled, lacks_room, take_out
 from timeloom.kernels.sweep_agenda import more_room, take_due
 from timeloom.kernels.sweep_arrival import ACCEPTED, begin, finish
 from timeloom.kernels.sweep_layout import (
@@ -32,7 +35,6 @@ from timeloom.kernels.sweep_layout import (
     LEFT_SIDE,
     MATCHED,
     NOW,
-    OPENED,
     PAIRS,
     PLANNED,
     RIGHT_SIDE,
@@ -60,15 +62,16 @@ def advance(
     how: int,
     rules: Cells,
     union: Cells,
+    opened: Cells,
     maps: Cells,
     agenda: Cells,
     waiters: Cells,
     state: Cells,
-) -> tuple[Cells, Cells, Cells, Cells, Cells]:
+) -> tuple[Cells, Cells, Cells, Cells, Cells, Cells]:
     """Work off the events and all that is planned up to an instant; at the end of the axis all open rows end.
 
-    Answers the pairs and the single rows that were written; and the maps, the agenda and the waiting rows, which may
-    have grown.
+    Answers the pairs and the single rows that were written; and the open rows, the maps, the agenda and the waiting
+    rows, which may have grown.
     """
     waits = how == LEFT or how == ANTI
     pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((2, 64), np.int64)
@@ -92,13 +95,15 @@ def advance(
             last += 1
         coming, is_over = last - first, time == MAX_TICK
         if is_over:
-            coming += maps[OPENED, gapless.COUNT, 0] + maps[OPENED + 1, gapless.COUNT, 0]
+            coming += opened[0, opened.shape[1] - 1, 0] + opened[1, opened.shape[1] - 1, 0]
+        while lacks_room(opened, coming):
+            opened = doubled(opened)
         while not has_room(maps, coming):
             maps = grown(maps)
         while state[PLANNED] + coming * (2 * union.shape[0] + 3) > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
-        move(events, first, last, time, waits, rules, union, maps, agenda, state)
+        move(events, first, last, time, waits, rules, union, opened, maps, agenda, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
         if state[DUE]:
@@ -111,7 +116,7 @@ def advance(
         if waits and time < MAX_TICK:
             review(time, maps, rules, waiters, state, rows)
         state[BEFORE], first = time, last
-    return pairs, rows, maps, agenda, waiters
+    return pairs, rows, opened, maps, agenda, waiters
 
 
 @compiled
@@ -131,6 +136,7 @@ def move(
     waits: bool,
     rules: Cells,
     union: Cells,
+    opened: Cells,
     maps: Cells,
     agenda: Cells,
     state: Cells,
@@ -140,10 +146,10 @@ def move(
     for at in range(first, last):
         side, start = events[at, EVENT_SIDE], events[at, FROM]
         if not events[at, STARTING]:
-            element = finish(events, at, maps)
-            strays |= element < 0
-            if element >= 0:
-                end_row(side, element, time, waits, rules, union, maps, agenda, state)
+            slot = finish(events, at, opened)
+            strays |= slot < 0
+            if slot >= 0:
+                end_row(side, slot, time, waits, rules, union, opened, maps, agenda, state)
             continue
         end = MAX_TICK
         if state[WHOLE + side]:
@@ -152,33 +158,34 @@ def move(
             handle, end = state[HANDLES + side], events[at, TO]
             state[HANDLES + side] += 1
         else:
-            handle = begin(events, at, first, strays, maps, state)
+            handle = begin(events, at, first, strays, opened, state)
             if handle < 0:
                 continue
         append(maps, side, handle, start, end, events[at, ID])
         schedule(side, handle, start, end, time, False, waits, rules, union, agenda, state)
     if time == MAX_TICK:
         for side in range(2):
-            while maps[OPENED + side, gapless.COUNT, 0]:
-                element = maps[OPENED + side, gapless.COUNT, 0] - 1
-                end_row(side, element, time, waits, rules, union, maps, agenda, state)
+            for slot in range(opened.shape[1] - 1):
+                while opened[side, slot, OPEN_HANDLE] >= 0:
+                    end_row(side, slot, time, waits, rules, union, opened, maps, agenda, state)
 
 
 @compiled
 def end_row(
     side: int,
-    element: int,
+    slot: int,
     time: int,
     waits: bool,
     rules: Cells,
     union: Cells,
+    opened: Cells,
     maps: Cells,
     agenda: Cells,
     state: Cells,
 ) -> None:
     """Close an open row."""
-    handle, start = maps[OPENED + side, gapless.NAME, element], maps[OPENED + side, gapless.START, element]
-    remove_element(maps, OPENED + side, element)
+    handle, start = opened[side, slot, OPEN_HANDLE], opened[side, slot, OPEN_START]
+    take_out(opened, side, slot)
     element = find(maps, side, handle)
     if element >= 0:
         maps[side, gapless.END, element] = time

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from timeloom.kernels.gapless import Cells
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_arrival import ACCEPTED, in_order, lay_out, merge
+from timeloom.kernels.sweep_arrival import ACCEPTED, Columns, in_order, merged
 from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS
@@ -117,20 +117,14 @@ class Intake:
 
     def take(self, left: Events, right: Events, until: int) -> Cells:
         """The events of both sides up to an instant, laid out for the sweep; what is wrong by itself has a verdict."""
-        batches = [self._due(side, events, until) for side, events in zip(self.sides, (left, right), strict=True)]
-        lefts, rights = (batch.ids.size for batch in batches)
-        events = np.empty((lefts + rights, 7), np.int64)
-        for number, (side, batch) in enumerate(zip(self.sides, batches, strict=True)):
-            known, whole = side.known(batch), side.arrival != EVENTS
-            ends = batch.ends if whole else known
-            ids, known, starts, ends = (_writable(column) for column in (batch.ids, known, batch.times, ends))
-            starting = np.require(batch.starting, requirements=["C", "W"])
-            lay_out(ids, known, starts, ends, starting, number, whole, self.clock, events, number * lefts)
+        ours, theirs = (self._due(side, events, until) for side, events in zip(self.sides, (left, right), strict=True))
+        whole = (self.sides[0].arrival != EVENTS, self.sides[1].arrival != EVENTS)
+        events = merged(ours, theirs, whole, self.clock)
         self.clock = max(until, self.clock)
-        return merge(events, lefts) if lefts and rights else events
+        return events
 
-    def _due(self, side: Side, events: Events, until: int) -> Events:
-        """The events that are known by an instant, in order; the others are held back."""
+    def _due(self, side: Side, events: Events, until: int) -> Columns:
+        """The events that are known by an instant, in order, where compiled code may write; others are held back."""
         batch = side.held.and_then(events)
         known = side.known(batch)
         side.held = Events.none()
@@ -140,7 +134,10 @@ class Intake:
             known = side.known(batch)
         if not in_order(known, batch.starting):
             batch = batch.pick(np.lexsort((batch.starting, known)))
-        return batch
+            known = side.known(batch)
+        ends = batch.ends if side.arrival != EVENTS else known
+        ids, known, starts, ends = (_writable(column) for column in (batch.ids, known, batch.times, ends))
+        return ids, known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"])
 
 
 def _writable(column: Ids) -> Ids:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import COUNT, KEY, MARK, NAME, Cells, contents, empty_maps, filled, with_room
+from timeloom.kernels.gapless import COUNT, MARK, NAME, Cells, contents, empty_maps, filled, with_room
+from timeloom.kernels.open_rows import ID, empty_rows, refilled, rows_in, with_space
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_agenda import empty_agenda, more_room
 from timeloom.kernels.sweep_join import Counters
@@ -20,7 +21,6 @@ from timeloom.kernels.sweep_layout import (
     IS_OVER,
     LATE,
     MATCHED,
-    OPENED,
     PAIRS,
     PLANNED,
     ROWS,
@@ -89,7 +89,8 @@ class EndpointJoin:
         self._lazy = BUFFER if lazy else 1
         self._plain = how == "inner" and len(self._rules.decisions) == 1 and left == right == EVENTS
         self._room = 1024
-        self._maps = empty_maps(4, 64)
+        self._opened = empty_rows(32)
+        self._maps = empty_maps(2, 64)
         self._agenda = empty_agenda(64)
         self._waiters = np.empty((3, 64), np.int64)
         self._state = np.zeros(STATE_SIZE, np.int64)
@@ -100,12 +101,12 @@ class EndpointJoin:
     @property
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self._maps[:OPENED, COUNT, 0].sum())
+        return int(self._maps[:, COUNT, 0].sum())
 
     @property
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
-        return int(self._maps[OPENED:, COUNT, 0].sum())
+        return int(self._opened[:, -1, 0].sum())
 
     @property
     def is_idle(self) -> bool:
@@ -114,8 +115,8 @@ class EndpointJoin:
 
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""
-        live, opened = contents(self._maps, side), contents(self._maps, OPENED + side)
-        return np.concatenate([live[NAME], opened[KEY], self.intake.sides[side].held.ids])
+        live, opened = contents(self._maps, side), rows_in(self._opened, side)
+        return np.concatenate([live[NAME], opened[:, ID], self.intake.sides[side].held.ids])
 
     @property
     def next_instant(self) -> int:
@@ -125,15 +126,16 @@ class EndpointJoin:
 
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The whole state as arrays, for `restore` on a join with the same options."""
-        maps = [contents(self._maps, which) for which in range(4)]
+        opened = [rows_in(self._opened, side) for side in (0, 1)]
+        maps = [contents(self._maps, side) for side in (0, 1)]
         plans, waiters = self._agenda[HEAP, : self._state[PLANNED]], self._waiters[:, : self._state[WAITERS]]
-        return [*self.intake.snapshot(), *maps, plans, waiters, self._state]
+        return [*self.intake.snapshot(), *opened, *maps, plans, waiters, self._state]
 
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot."""
-        *intake, left, right, left_opened, right_opened, plans, waiters, self._state = state
+        *intake, left_opened, right_opened, left, right, plans, waiters, self._state = state
         self.intake.restore(intake)
-        self._maps = filled(left, right, left_opened, right_opened)
+        self._opened, self._maps = refilled(left_opened, right_opened), filled(left, right)
         self._agenda = empty_agenda(len(plans) + 64)
         self._agenda[HEAP, : len(plans)] = plans
         self._waiters = np.concatenate([waiters, np.empty((3, 64), np.int64)], axis=1)
@@ -167,11 +169,12 @@ class EndpointJoin:
         return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], refused(events))
 
     def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
-        pairs, rows, self._maps, self._agenda, self._waiters = advance(
+        pairs, rows, self._opened, self._maps, self._agenda, self._waiters = advance(
             events,
             complete,
             HOWS.index(self.how),
             *self._rules,
+            self._opened,
             self._maps,
             self._agenda,
             self._waiters,
@@ -186,9 +189,20 @@ class EndpointJoin:
             pairs = np.empty((3, max(room, int(state[WANTED]))), np.int64)
             state[PAIRS] = 0
             buffer = np.empty((2, self._lazy, 6), np.int64)
-            done = sweep_plain(events, complete, self._rules.decisions, self._maps, self._agenda, buffer, state, pairs)
+            done = sweep_plain(
+                events,
+                complete,
+                self._rules.decisions,
+                self._opened,
+                self._maps,
+                self._agenda,
+                buffer,
+                state,
+                pairs,
+            )
             parts.append(pairs[:, : state[PAIRS]])
             if not done:
+                self._opened = with_space(self._opened, int(state[COMING]))
                 self._maps = with_room(self._maps, int(state[COMING]))
                 while state[PLANNED] + 2 * state[COMING] > self._agenda.shape[1]:
                     self._agenda = more_room(self._agenda)

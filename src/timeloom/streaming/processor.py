@@ -25,12 +25,13 @@ MILLISECOND = 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """What the processor needs to know: the join, and which columns are keys."""
+    """What the processor needs to know: the join, which columns are keys, and on which sides ids are integers."""
 
     relation: Relation
     how: str
     arrivals: tuple[str, str]
     keys: tuple[str, ...]
+    integers: tuple[bool, bool] = (False, False)
 
     def join(self) -> EndpointJoin:
         """A join without state."""
@@ -75,18 +76,17 @@ class JoinProcessor(StatefulProcessor):
         join, names = self._load()
         left, right = (self._events(frame, side, names[side]) for side in (0, 1))
         emitted = join.push(left, right, watermark * MILLISECOND if watermark else MIN_TICK)
-        answer = [*self._unreadable(frame), *_results(emitted, names, self.plan.how)]
+        answer = [*_results(emitted, names), *self._unreadable(frame)]
         self._save(join, names)
-        if answer:
-            result = pd.concat(answer, ignore_index=True)
+        for result in answer:
             for name, value in zip(self.plan.keys, key, strict=True):
                 result[name] = value
             yield result[[*self.plan.keys, "left_id", "right_id", "at", "reason"]]
 
     def _load(self) -> tuple[EndpointJoin, tuple[Names, Names]]:
         join, names = self.plan.join(), (Names("left"), Names("right"))
-        for side in names:
-            side.type = pa.string()
+        for side, integers in zip(names, self.plan.integers, strict=True):
+            side.type = pa.int64() if integers else pa.string()
         if self.state.exists():
             version, body, known = self.state.get()
             if version != VERSION:
@@ -113,19 +113,22 @@ class JoinProcessor(StatefulProcessor):
         if frame is None:
             return Events.none()
         own = frame[(frame["side"] == side) & (frame["verdict"] == 0)]
-        ids = names.numbers(pa.chunked_array([pa.array(own["id"], pa.string(), from_pandas=True)]))
-        columns = (own[name].to_numpy(np.int64) for name in ("time", "end"))
-        times, ends = columns
+        if names.plain:
+            ids = own["number"].to_numpy(np.int64)
+        else:
+            ids = names.numbers(pa.chunked_array([pa.array(own["id"], pa.string(), from_pandas=True)]))
+        times, ends = (own[name].to_numpy(np.int64) for name in ("time", "end"))
         return Events(ids, times, own["starting"].to_numpy(np.bool_), ends)
 
     def _unreadable(self, frame: pd.DataFrame | None) -> list[pd.DataFrame]:
         if frame is None or not frame["verdict"].any():
             return []
         bad = frame[frame["verdict"] != 0]
-        return [_refused(bad["side"], bad["id"], bad["time"].where(bad["verdict"] != UNREADABLE), bad["verdict"])]
+        times = bad["time"].where(bad["verdict"] != UNREADABLE)
+        return [_refused(bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)]
 
 
-def _results(emitted: Emitted, names: tuple[Names, Names], how: str) -> list[pd.DataFrame]:
+def _results(emitted: Emitted, names: tuple[Names, Names]) -> list[pd.DataFrame]:
     left, right = names
     found = []
     if emitted.lefts.size:
@@ -133,9 +136,10 @@ def _results(emitted: Emitted, names: tuple[Names, Names], how: str) -> list[pd.
     if emitted.rows.size:
         found.append(_frame(left.values(emitted.rows), None, emitted.row_instants))
     for refused in emitted.refused:
-        ids = names[refused.side].values(refused.events.ids).to_pandas()
+        ids = names[refused.side].values(refused.events.ids).to_pandas().astype(object)
         side = pd.Series(refused.side, index=ids.index)
-        found.append(_refused(side, ids, pd.Series(refused.events.times), pd.Series(refused.verdicts)))
+        integers = (left.plain, right.plain)
+        found.append(_refused(side, ids, pd.Series(refused.events.times), pd.Series(refused.verdicts), integers))
     return found
 
 
@@ -150,11 +154,14 @@ def _frame(left: pa.Array, right: pa.Array | None, instants: Any) -> pd.DataFram
     )
 
 
-def _refused(side: Any, ids: Any, times: Any, verdicts: Any) -> pd.DataFrame:
+def _refused(side: Any, ids: Any, times: Any, verdicts: Any, integers: tuple[bool, bool]) -> pd.DataFrame:
+    columns = {}
+    for number, (name, integer) in enumerate(zip(("left_id", "right_id"), integers, strict=True)):
+        own = ids.where(side == number, None).to_numpy(object)
+        columns[name] = pd.array([None if one is None else int(one) for one in own], "Int64") if integer else own
     return pd.DataFrame(
         {
-            "left_id": ids.where(side == 0, None).to_numpy(object),
-            "right_id": ids.where(side == 1, None).to_numpy(object),
+            **columns,
             "at": pd.array(times, "Int64"),
             "reason": [REASONS[verdict] for verdict in verdicts],
         }

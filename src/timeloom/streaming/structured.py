@@ -1,6 +1,7 @@
 """The streaming join on Spark: two streaming DataFrames in, one out."""
 
 import logging
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -47,21 +48,24 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | 
     if not plan.keys:
         logger.warning("stream_join without on=: all rows share one state, so one task does all the work")
         events = events.withColumn(ONE_KEY, F.lit(0))
+    kinds = [frame.schema[columns.id].dataType for frame in (left, right)]
+    are_integers = (isinstance(kinds[0], T.IntegralType), isinstance(kinds[1], T.IntegralType))
+    inner = [T.LongType() if are else T.StringType() for are in are_integers]
     schema = T.StructType(
         [
             *(field for field in events.schema if field.name in keys),
-            T.StructField("left_id", T.StringType()),
-            T.StructField("right_id", T.StringType()),
+            T.StructField("left_id", inner[0]),
+            T.StructField("right_id", inner[1]),
             T.StructField("at", T.LongType()),
             T.StructField("reason", T.StringType()),
         ]
     )
-    named = Plan(plan.relation, plan.how, plan.arrivals, tuple(keys))
+    named = replace(plan, keys=tuple(keys), integers=are_integers)
     joined = events.groupBy(*keys).transformWithStateInPandas(JoinProcessor(named), schema, "Append", "EventTime")
     return joined.select(
         *plan.keys,
-        F.col("left_id").cast(left.schema[columns.id].dataType),
-        F.col("right_id").cast(right.schema[columns.id].dataType),
+        F.col("left_id").cast(kinds[0]),
+        F.col("right_id").cast(kinds[1]),
         F.expr(_INSTANTS[axis].format(f"nullif(at, {FOREVER})")).alias("at"),
         "reason",
     )
@@ -122,14 +126,20 @@ def _events(
     unread = F.col(time).isNull() | F.col(columns.id).isNull()
     keyless = reduce(or_, (F.col(key).isNull() for key in plan.keys), F.lit(False))
     end: Any = F.lit(FOREVER) if apart else F.coalesce(_ticks(columns.end, axis), F.lit(FOREVER))
+    verdict = F.when(unread, UNREADABLE).when(~known, NO_EVENT).when(keyless, NO_KEY).otherwise(0)
+    is_integer = isinstance(frame.schema[columns.id].dataType, T.IntegralType)
+    text = F.col(columns.id).cast("string")
     return marked.select(
         *plan.keys,
         F.lit(number).alias("side"),
-        F.col(columns.id).cast("string").alias("id"),
+        (F.when(verdict != 0, text) if is_integer else text).alias("id"),
+        F.coalesce(F.col(columns.id).cast("long") if is_integer else F.lit(None), F.lit(0))
+        .cast("long")
+        .alias("number"),
         F.coalesce(_ticks(time, axis), F.lit(0)).alias("time"),
         starting.alias("starting"),
         end.alias("end"),
-        F.when(unread, UNREADABLE).when(~known, NO_EVENT).when(keyless, NO_KEY).otherwise(0).alias("verdict"),
+        verdict.alias("verdict"),
     )
 
 
