@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.threads import chunks, in_parallel, shares
+from timeloom.engines.threads import in_parallel, shares
 
 Array = NDArray[Any]
 Positions = NDArray[np.int32]
@@ -139,17 +139,6 @@ class Matches:
             left[lefts] = True
             right[rights] = True
         return left, right
-
-
-def gathered(values: Array, rows: Positions, threads: int) -> Array:
-    """Rows of a column; every thread gathers a part of them."""
-    found = np.empty(rows.size, values.dtype)
-
-    def gather(first: int, last: int) -> None:
-        np.take(values, rows[first:last], out=found[first:last], mode="clip")
-
-    in_parallel([partial(gather, *part) for part in chunks(rows.size, threads)], threads)
-    return found
 
 
 def _listed(source: Source, arranged: tuple[Array, Array], first: int, last: int) -> list[tuple[Array, Array]]:

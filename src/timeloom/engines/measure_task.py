@@ -1,7 +1,7 @@
 """A column over a timeline: what temporal aggregates of it have in common, computed once."""
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from timeloom.engines.measure_values import double_values, integer_halves
 from timeloom.engines.running import double_sums, integer_sums
-from timeloom.engines.threads import chunks, in_parallel
+from timeloom.engines.threads import gathered
 from timeloom.kernels import order
-from timeloom.kernels.aggregate import Timeline, pick, timeline_of
+from timeloom.kernels.aggregate import Timeline, timeline_of
 from timeloom.kernels.aggregate_wide import wide_sums
 from timeloom.kernels.dip_aggregate import dip_timeline
 from timeloom.kernels.order import Positions, Ticks
@@ -38,12 +38,12 @@ class Sweep:
     @classmethod
     def of(cls, starts: Ticks, ends: Ticks, rows: int, threads: int, *, dip: bool = False) -> "Sweep":
         """Sort the periods and find those of constant lineage."""
-        by_start = order.sort(starts)
-        ends = arranged(ends, by_start.ids, threads)
+        by_start = order.sort(starts, threads, ends)
+        ends = by_start.beside
         if dip:
             return cls(dip_timeline(by_start.values, ends), by_start.ids, ends, rows, threads)
         places = np.arange(starts.size, dtype=np.int32)
-        line = timeline_of(by_start._replace(ids=places), order.sort(ends))
+        line = timeline_of(by_start._replace(ids=places), order.sort(ends, threads))
         return cls(line, by_start.ids, ends, rows, threads)
 
     @property
@@ -62,14 +62,7 @@ class Sweep:
         """Values of the rows by place, with something for the fillers."""
         if self.fillers:
             values = np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
-        return arranged(values, self.order, self.threads)
-
-
-def arranged(values: NDArray[Item], rows: Positions, threads: int) -> NDArray[Item]:
-    """The values of these rows; every thread picks its own part."""
-    picked = np.empty_like(values)
-    in_parallel([partial(pick, values, rows, *part, picked) for part in chunks(rows.size, threads)], threads)
-    return picked
+        return gathered(values, self.order, self.threads)
 
 
 class Task:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeloom.engines.drivers import Driver
-from timeloom.engines.matches import Array, Page, Positions, gathered
+from timeloom.engines.matches import Array, Page, Positions
 from timeloom.engines.matching import Problem, Side, Ticks, ranges
-from timeloom.engines.threads import shares
+from timeloom.engines.threads import gathered, shares
 from timeloom.kernels import runs
 from timeloom.kernels.order import Order
 

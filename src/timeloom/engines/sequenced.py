@@ -76,7 +76,7 @@ class TwoSides:
             by_row = np.argsort(found.outer, kind="stable")
             pieces = sequenced.Pieces(found.outer[by_row], found.starts[by_row], found.ends[by_row])
         else:
-            pieces = subtract(*mine, sequenced.cover(*others), self.threads)
+            pieces = subtract(*mine, sequenced.cover(*others, self.threads), self.threads)
         if self.fold is None:
             return pieces
         return sequenced.Pieces(pieces.rows, self.fold.unfold(pieces.starts), self.fold.unfold(pieces.ends))

@@ -94,7 +94,7 @@ def _places(problem: Problem, right: bool, rows: Rows) -> tuple[Rows, Rows]:
 def _touching(problem: Problem, rows: Rows, others: Rows, left: bool) -> Rows:
     """Those of one side's rows that share time with any of the other side's rows."""
     starts, ends = _places(problem, not left, rows)
-    covered = cover(*_places(problem, left, others))
+    covered = cover(*_places(problem, left, others), problem.threads)
     grid = covered.values, covered.offsets, covered.base, covered.shift
     touching = np.zeros(rows.size, np.bool_)
     tasks = [

@@ -3,8 +3,12 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -37,3 +41,14 @@ def shares(total: int, threads: int) -> list[tuple[int, int]]:
     parts = max(1, min(8 * threads, total // SMALL)) if threads > 1 else 1
     edges = [total * part // parts for part in range(parts + 1)]
     return list(pairwise(edges))
+
+
+def gathered(values: NDArray[Any], rows: NDArray[np.int32], threads: int) -> NDArray[Any]:
+    """Rows of a column; every thread gathers a part of them."""
+    found = np.empty(rows.size, values.dtype)
+
+    def gather(first: int, last: int) -> None:
+        np.take(values, rows[first:last], out=found[first:last], mode="clip")
+
+    in_parallel([partial(gather, *part) for part in chunks(rows.size, threads)], threads)
+    return found

@@ -81,13 +81,6 @@ def lineage(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks, Positions, Positi
     return begins[:size], finishes[:size], entered[:size], left[:size]
 
 
-@compiled
-def pick(values: Items, rows: Positions, begin: int, stop: int, picked: Items) -> None:
-    """Copy the values of some rows, in the places ``begin:stop``."""
-    for at in range(begin, stop):
-        picked[at] = values[rows[at]]
-
-
 def sums(line: Timeline, values: Ticks) -> Ticks:
     """Sum int64 values over the active rows; the caller knows that no sum overflows."""
     totals = np.empty(line.starts.size, np.int64)

@@ -24,18 +24,18 @@ class Pieces(NamedTuple):
         return cls(np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64))
 
 
-def cover(starts: Ticks, ends: Ticks) -> Order:
+def cover(starts: Ticks, ends: Ticks, threads: int = 1) -> Order:
     """Unite periods; the union is the order of its edges, at which covered time alternately begins and ends."""
-    by_start = sort(starts)
-    return sort(unite(by_start.values, by_start.ids, ends))
+    by_start = sort(starts, threads, ends)
+    return sort(unite(by_start.values, by_start.beside))
 
 
 @compiled
-def unite(starts: Ticks, ids: Positions, ends: Ticks) -> Ticks:
-    """The edges of a union of periods, given by sorted starts with their rows; touching periods become one."""
+def unite(starts: Ticks, ends: Ticks) -> Ticks:
+    """The edges of a union of periods in the order of their starts; touching periods become one."""
     edges, size = np.empty(2 * starts.size, np.int64), 0
     for k in range(starts.size):
-        end = ends[ids[k]]
+        end = ends[k]
         if size > 0 and starts[k] <= edges[size - 1]:
             edges[size - 1] = max(edges[size - 1], end)
         else:

@@ -21,6 +21,6 @@ def gaps(df: object, request: GapsRequest) -> Any:
     admitted = admit(table, request.period, "input", request.policy)
     window = window_ticks(request.within, admitted.ticks)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
-    free = subtract(*grouped.spans()[:2], cover(grouped.starts, grouped.ends), cores())
+    free = subtract(*grouped.spans()[:2], cover(grouped.starts, grouped.ends, cores()), cores())
     columns = grouped.columns(admitted.table, by, admitted.ticks, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
