@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -74,6 +75,20 @@ class Bench:
         mine, theirs = side_by_side(run(ours), run(peers[best]), repeat)
         self.lines.append(Line(f"{case}: {wanted[0]:,} pairs", mine, best, theirs, target))
 
+    def shuffled(self, frame: DataFrame) -> int:
+        """How many bytes a run of the plan writes for shuffles, by Spark's own count."""
+        context = self.spark.sparkContext._jsc.sc()
+
+        def written() -> int:
+            context.listenerBus().waitUntilEmpty()
+            time.sleep(0.5)
+            executors = context.statusStore().executorList(False)
+            return sum(executors.apply(number).totalShuffleWrite() for number in range(executors.size()))
+
+        before = written()
+        run(frame)()
+        return written() - before
+
 
 def digest(frame: DataFrame) -> tuple[Any, ...]:
     """What two equal results have in common."""
@@ -115,15 +130,20 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
     plan = task.plan()
     assert isinstance(plan, Distribution)
     matcher = task._matcher(plan.reader)
+    marked = plan._marked(plan.left), plan._marked(plan.right)
+    cut = left.sparkSession.range(1).select(plan.cuts)
+    into_python = [frame.mapInArrow(swallow, "n long") for frame in marked]
     steps = {
         "read both inputs": left.unionAll(right.toDF(*left.columns)),
-        "choose slices, copy and shuffle": plan.rows(),
-        "rows to Arrow, into Python": plan.rows().mapInArrow(swallow, "n long"),
-        "ticks, sort and match": plan.rows().mapInArrow(Counting(matcher), "n long"),
+        "sample, and choose cuts": marked[0].unionAll(marked[1].toDF(*marked[0].columns)),
+        "rows to Arrow, into Python": into_python[0].unionAll(into_python[1]),
+        "sort, seal and shuffle": plan.rows(),
+        "ticks and matching": plan.rows().mapInArrow(Counting(matcher), "n long"),
         "gather, and results back to Spark": task.result(),
     }
     times = [timed(run(frame), 3) for frame in steps.values()]
-    return list(zip(steps, [times[0], *(max(0.0, b - a) for a, b in pairwise(times))], strict=True))
+    found = list(zip(steps, [times[0], *(max(0.0, b - a) for a, b in pairwise(times))], strict=True))
+    return [*found, ("the sample alone", timed(run(cut), 3))]
 
 
 def swallow(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -145,50 +165,71 @@ class Counting:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=("small", "full"), default="small")
-    size = 1 if parser.parse_args().scale == "full" else 10
+    parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES))
+    given = parser.parse_args()
+    size = 1 if given.scale == "full" else 10
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(session(folder), folder)
-        cases(bench, size)
+        for case in given.cases:
+            CASES[case](bench, size)
         show("The relation join on Spark, local[2]", bench.lines)
         bench.spark.stop()
 
 
-def cases(bench: Bench, size: int) -> None:
-    """Every case of the table."""
+def loaded(bench: Bench, rows: int, mean: float, seeds: tuple[int, int], **options: Any) -> tuple[DataFrame, DataFrame]:
+    """Two tables of equal size."""
+    sides = zip(("left", "right"), ("rid", "sid"), seeds, strict=True)
+    left, right = (
+        bench.load(f"{side}{rows}-{mean}-{seed}", uniform(rows, mean, seed, **options), identifier)
+        for side, identifier, seed in sides
+    )
+    return left, right
 
-    def loaded(rows: int, mean: float, seed: int, side: str, **options: Any) -> DataFrame:
-        identifier = "rid" if side == "left" else "sid"
-        return bench.load(f"{side}{rows}-{mean}-{seed}", uniform(rows, mean, seed, **options), identifier)
 
+def dense(bench: Bench, size: int) -> None:
+    """Spark's own join."""
     rows = 10**5 // size
-    left, right = loaded(rows, 100, 1, "left", domain=rows), loaded(rows, 100, 2, "right", domain=rows)
+    left, right = loaded(bench, rows, 100, (1, 2), domain=rows)
     ours = tl.join(left, right, columns=COLUMNS)
     bench.compare(f"{rows:,} x {rows:,}, duration 100", ours, {"Spark": spark_join(left, right)}, ">= 50 x", 1)
 
+
+def short(bench: Bench, size: int) -> None:
+    """The data that suit bins best, where the time goes, and twice as many rows."""
     rows = 10**6 // size
-    left, right = loaded(rows, 10, 3, "left", domain=rows), loaded(rows, 10, 4, "right", domain=rows)
+    left, right = loaded(bench, rows, 10, (3, 4), domain=rows)
     ours = tl.join(left, right, columns=COLUMNS, strategy="slices")
     bench.compare(f"{rows:,} x {rows:,}, duration 10", ours, bins(left, right, (20, 40, 80, 160)), "> 1 x, aim 1.5 x")
     for step, seconds in breakdown(left, right):
         print(f"  {seconds:6.2f} s  {step}")
-    doubled = [loaded(2 * rows, 10, seed, side, domain=2 * rows) for seed, side in ((5, "left"), (6, "right"))]
-    twice = tl.join(*doubled, columns=COLUMNS, strategy="slices")
+    twice = tl.join(*loaded(bench, 2 * rows, 10, (5, 6), domain=2 * rows), columns=COLUMNS, strategy="slices")
     once_time, twice_time = side_by_side(run(ours), run(twice))
-    print(f"  doubling n: {twice_time / once_time:.2f} x the time (wanted: at most 2.3)")
-
-    rows = 3 * 10**5 // size
-    left, right = (
-        loaded(rows, 10, seed, side, domain=10**6 // size, long_lived=0.001)
-        for seed, side in ((7, "left"), (8, "right"))
+    once_bytes, twice_bytes = bench.shuffled(ours), bench.shuffled(twice)
+    print(
+        f"  doubling n: {twice_time / once_time:.2f} x the time (wanted: at most 2.3), {once_bytes:,} bytes shuffled,"
     )
+    print(f"  then {twice_bytes:,}, {twice_bytes / once_bytes:.2f} x (wanted: at most 2.2)")
+
+
+def long(bench: Bench, size: int) -> None:
+    """A few rows that last as long as all data."""
+    rows = 3 * 10**5 // size
+    left, right = loaded(bench, rows, 10, (7, 8), domain=10**6 // size, long_lived=0.001)
     ours = tl.join(left, right, columns=COLUMNS, strategy="slices")
     bench.compare(f"{rows:,} x {rows:,}, 0.1 % long", ours, bins(left, right, (500, 2000, 8000)), ">= 5 x")
 
+
+def broadcast(bench: Bench, size: int) -> None:
+    """A small side."""
     many, few = 10**7 // size, 10**4 // size
-    left = loaded(many, 10, 9, "left", domain=10**7 // size)
-    right = loaded(few, 100, 10, "right", domain=10**7 // size)
+    left = bench.load(f"left{many}", uniform(many, 10, 9, domain=many), "rid")
+    right = bench.load(f"right{few}", uniform(few, 100, 10, domain=many), "sid")
     ours = tl.join(left, right, columns=COLUMNS, strategy="broadcast")
     bench.compare(f"{many:,} x {few:,}, broadcast", ours, bins(left, right, (100, 400, 1600)), ">= 3 x")
+    print(f"  broadcast: {bench.shuffled(ours):,} bytes shuffled")
+
+
+CASES = {"dense": dense, "short": short, "long": long, "broadcast": broadcast}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+import timeloom as tl
 from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles
+from timeloom.engines.spark.cuts import CutTask, unpacked
+from timeloom.engines.spark.pieces import cover
 
 
 def chosen(low, high, key=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
@@ -64,7 +67,13 @@ def test_rows_are_counted_or_estimated_from_the_smallest_hashes():
     assert 0.95 < estimated_rows(hashes) / 500_000 < 1.05
 
 
+def test_a_sampled_share_stands_for_all_rows():
+    assert estimated_rows(np.arange(17, dtype=np.int64), 1 / 4) == 68
+
+
 def test_a_sample_becomes_one_row_of_boundaries():
-    sample = pa.RecordBatch.from_pydict({name: [1, 2, 3, 4] for name in ("low", "high", "key", "rank")})
-    rows = list(Slicing(2, 2, False)(iter([sample])))
-    assert [batch.to_pylist() for batch in rows] == [[{"bounds": [3], "hot": []}]]
+    sample = {"side": [0, 1, 0, 1], "start": [1, 2, 3, 4], "end": [2, 3, 4, 5], "key": [0] * 4, "rank": [1, 2, 3, 4]}
+    task = CutTask(Slicing(2, 2, False), cover(tl.relation("intersects").boxes()))
+    for batches, bounds in (([pa.RecordBatch.from_pydict(sample)], [3]), ([], [])):
+        (row,) = task(iter(batches))
+        assert [part.tolist() for part in unpacked(row.to_pylist()[0]["cuts"])] == [bounds, []]

@@ -18,9 +18,10 @@ from drawing import keys_for, periods
 from timeloom.engines.spark.counting_parts import EXTREME, TERMS
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting_totals import parts_of
-from timeloom.engines.spark.parcels import BITS, END_HOME, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, SideLayout
 from timeloom.engines.spark.pieces import cover
-from timeloom.engines.spark.readers import ShuffledRows
+from timeloom.engines.spark.readers import ShuffledParcels
+from timeloom.engines.spark.sequenced_dispatch import parcel
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.model.measures import Measure
 from timeloom.model.period import Period
@@ -49,6 +50,8 @@ MEASURES = (
 )
 VALUES = st.sampled_from([None, 0.1, -1e15, 1e15, 3e-7])
 BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
+KINDS = [pa.int32(), pa.int8(), pa.int64(), pa.int64(), pa.string(), pa.float64()]
+SCHEMA = pa.schema(list(zip(("slice", "bits", "p0", "p1", "p2", "p3"), KINDS, strict=True)))
 PLACES = {"start": 0, "end": 1, "key": 2, "value": 3}
 
 
@@ -82,7 +85,7 @@ def reach(side, row, pieces):
 
 
 def sent(side, table, pieces, bounds):
-    """The packed copies of a side's rows, each with its tag."""
+    """The packed copies of a side's rows, each with its place, its slice and its bits."""
     for row in table.to_pylist():
         if side == "right" and row["key"] is None:
             continue
@@ -92,23 +95,21 @@ def sent(side, table, pieces, bounds):
             bits |= START_HOME if bisect_right(bounds, row["start"]) == number else 0
             bits |= END_HOME if bisect_right(bounds, row["end"]) == number else 0
             place = ({"a": 0, "b": 1, None: 2}[row["key"]] + number) % PARTITIONS
-            yield {"tag": (number * BITS + bits) * PARTITIONS + place} | {f"p{PLACES[name]}": row[name] for name in row}
+            yield place, {"slice": number, "bits": bits} | {f"p{PLACES[name]}": row[name] for name in row}
 
 
 def partitions(left, right, pieces, bounds):
     """The batch that each task receives."""
-    kinds = [pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.float64()]
-    schema = pa.schema(list(zip(("tag", "p0", "p1", "p2", "p3"), kinds, strict=True)))
     rows = [*sent("left", left, pieces, bounds), *sent("right", right, pieces, bounds)]
     for place in range(PARTITIONS):
-        mine = [row for row in rows if row["tag"] % PARTITIONS == place]
+        mine = [row for at, row in rows if at == place]
         if mine:
-            yield pa.RecordBatch.from_pylist(mine, schema)
+            yield parcel(pa.Table.from_pylist(mine, SCHEMA), place)
 
 
 def matcher_of(pieces):
     sides = [SideLayout(side, Period(), "p0", "p1", ("p2",)) for side in ("left", "right")]
-    return Matcher(ShuffledRows(PARTITIONS), *sides, pieces, Policy(), "auto")
+    return Matcher(ShuffledParcels(SCHEMA), *sides, pieces, Policy(), "auto")
 
 
 def added_up(part, values):

@@ -3,6 +3,7 @@
 No Spark runs here: the tests cut and send rows as the plans do, for boundaries that a plan would hardly choose.
 """
 
+import json
 from bisect import bisect_right
 from functools import partial
 
@@ -67,13 +68,13 @@ def dispatched(rows, keys, bounds, window):
     if window is not None:
         rows = [(max(start, window[0]), min(end, window[1])) for start, end in rows]
         rows = [row if row[0] < row[1] else NO_TIME for row in rows]
-    chosen = [(home_of(key), bounds) for key in ("a", "b", None)] if bounds else []
+    chosen = {home_of(key): bounds for key in ("a", "b", None)} if bounds else {}
     columns = {
         "key": pa.array([home_of(key) for key in keys], pa.int64()),
         "start": pa.array([start for start, _ in rows], pa.int64()),
         "end": pa.array([end for _, end in rows], pa.int64()),
         "c0": pa.array(keys, pa.string()),
-        "chosen": pa.array([chosen] + [None] * len(rows), pa.map_(pa.int64(), pa.list_(pa.int64())))[: len(rows)],
+        "chosen": pa.array([json.dumps(chosen)] + [None] * len(rows), pa.string())[: len(rows)],
     }
     return shuffled(Dispatch(PARTITIONS)([pa.RecordBatch.from_pydict(columns)]))
 

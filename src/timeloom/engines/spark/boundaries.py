@@ -1,10 +1,8 @@
 """Where time slices begin: chosen from a sample of rows by one small task inside the plan."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 SAMPLE = 10_000
@@ -13,34 +11,30 @@ SAMPLE = 10_000
 COPIES = 4.0
 """With more copies of a row than this, on average, fewer slices are made."""
 
-RESULT = "bounds array<bigint>, hot array<bigint>"
-"""The schema of the one row that comes out."""
+SAMPLED_SHARE = 1 / 32
+"""Of large inputs, so much is ranked at most."""
 
 _HASHES = 2.0**64
 
 
 @dataclass(frozen=True)
 class Slicing:
-    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long; only hot keys, or all."""
+    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long; only hot keys, or all.
+
+    ``share`` says which share of the rows can be in the sample.
+    """
 
     slices: int
     least: int
     by_key: bool
     rows_per_slice: int = 100_000
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Turn the sample into one row: the boundaries between slices, and the hashes of the hot keys."""
-        table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE_SCHEMA)])
-        low, high, key, rank = (np.asarray(table[name].combine_chunks()) for name in ("low", "high", "key", "rank"))
-        bounds, hot = self.choose(low, high, key, rank)
-        columns = [pa.array([part], pa.list_(pa.int64())) for part in (bounds.tolist(), hot.tolist())]
-        yield pa.RecordBatch.from_arrays(columns, names=["bounds", "hot"])
+    share: float = 1.0
 
     def choose(
         self, low: NDArray[np.int64], high: NDArray[np.int64], key: NDArray[np.int64], rank: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Choose boundaries at quantiles of the sampled rows, and the hot keys."""
-        rows = estimated_rows(rank)
+        rows = estimated_rows(rank, self.share)
         hot = np.zeros(0, np.int64)
         if self.by_key:
             values, counts = np.unique(key, return_counts=True)
@@ -53,9 +47,6 @@ class Slicing:
             if wanted <= self.least or copies(bounds, low, high) <= COPIES:
                 return bounds, hot
             wanted = max(self.least, wanted * 3 // 4)
-
-
-_SAMPLE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
 
 
 def quantiles(points: NDArray[np.int64], slices: int) -> NDArray[np.int64]:
@@ -76,8 +67,8 @@ def copies(bounds: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.i
     return float(touched.mean())
 
 
-def estimated_rows(rank: NDArray[np.int64]) -> float:
-    """Estimate how many rows were hashed, from the smallest hashes; exact when the sample holds them all."""
+def estimated_rows(rank: NDArray[np.int64], share: float = 1.0) -> float:
+    """Estimate how many rows were hashed, from the smallest hashes of a share; exact when it holds them all."""
     if rank.size < SAMPLE:
-        return float(rank.size)
+        return float(rank.size) / share
     return float((rank.size - 1) * _HASHES / (float(rank.max()) + _HASHES / 2 + 1))

@@ -1,6 +1,7 @@
 """A small side sent to every task whole: the large side is neither shuffled nor copied."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -8,36 +9,63 @@ from pyspark.sql import functions as F
 from timeloom.engines.admission import VALID
 from timeloom.engines.spark.distribution import Sent
 from timeloom.engines.spark.packing import Packing
-from timeloom.engines.spark.readers import BLOB, StreamedRows, pack_blob
-
-_PARTITION_ROWS = 2**33
-"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
+from timeloom.engines.spark.pieces import Piece
+from timeloom.engines.spark.presence import presence
+from timeloom.engines.spark.readers import StreamedRows
+from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide, seal
+from timeloom.engines.spark.slices import in_first_row
 
 
 @dataclass(frozen=True)
 class Broadcast:
-    """A plan that streams one side past the other, which one row of each partition carries as an Arrow stream."""
+    """A plan that streams one side past the other, which one row of each partition carries as an Arrow stream.
+
+    Unless they are kept anyway, streamed rows that cannot match anything are left out before they reach a task.
+    """
 
     streamed: Sent
     small: Sent
+    pieces: tuple[Piece, ...]
     packing: Packing
+    keeps_streamed: bool
 
     @property
     def reader(self) -> StreamedRows:
         """How a task reads its rows."""
-        return StreamedRows(self.streamed.admitted.side == "right")
+        return StreamedRows(self.streamed.admitted.side == "right", self.packing.arrow)
+
+    @cached_property
+    def side(self) -> DataFrame:
+        """One row with the small side and its sieve, also if there are no rows."""
+        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
+        sealed = rows.mapInArrow(seal, f"{STREAM} binary").repartition(1)
+        task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
+        made = sealed.mapInArrow(task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
+        return F.broadcast(made.agg(*(F.first(name).alias(name) for name in SMALL)))
 
     def rows(self) -> DataFrame:
-        """The streamed rows, packed, with the broadcast side in the first row of each partition.
+        """The streamed rows with the small side in the first row of each partition.
 
         Rows are numbered after the join, in the stage that feeds the tasks. The stream is joined inside an array, which
         Spark passes on by reference, so that it is copied once a partition, not once a row.
         """
-        small = self.small.rows.select(*self.packing.columns(self.small.admitted)).repartition(1)
-        blob = small.mapInArrow(pack_blob, f"{BLOB} array<binary>")
-        streamed = self.streamed.rows.select(*self.packing.columns(self.streamed.admitted))
-        first = f"CASE WHEN monotonically_increasing_id() % {_PARTITION_ROWS} = 0 THEN get({BLOB}, 0) END"
-        return streamed.join(F.broadcast(blob), F.lit(True), "left").withColumn(BLOB, F.expr(first))
+        columns = self.packing.own(self.streamed.admitted)
+        joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._sifted()
+        return joined.select(*columns, in_first_row(F.expr("get(stream, 0)")).alias(STREAM))
+
+    def _sifted(self) -> DataFrame:
+        """The streamed rows that may match something, and those that are invalid, with the small side."""
+        admitted = self.streamed.admitted
+        ticks = {"start": F.expr(admitted.columns.start), "end": F.expr(admitted.columns.end)}
+        ends = {
+            name: F.expr(text) for name, text in zip(("low", "high"), presence(admitted.side, self.pieces), strict=True)
+        }
+        rows = self.streamed.rows.withColumns(ticks).withColumns(ends)
+        first, last = (
+            f"CAST(shiftright(least(greatest({tick}, base), top) - base, shift) AS INT)" for tick in ("low", "high")
+        )
+        touched = f"get(before, {last} + 1) > get(before, {first})"
+        return rows.join(self.side, F.expr(f"{admitted.verdict} <> {VALID} OR {touched}"))
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The rows of all tasks: any of them may have a partner for a row of the broadcast side."""
@@ -51,4 +79,4 @@ class Broadcast:
         ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
         periods = [F.expr(text).alias(name) for name, text in ticks.items()]
         valid = self.small.rows.where(f"{admitted.verdict} = {VALID}")
-        return valid.select(*periods, *self.packing.columns(admitted))
+        return valid.select(*periods, *self.packing.own(admitted))

@@ -1,37 +1,32 @@
-"""Rows of two tables sent to the tasks that join them: packed, copied to each slice they touch, shuffled once."""
+"""Rows of two tables sent to the tasks that join them: copied to each slice they touch, shuffled once, in parcels."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from timeloom.engines.admission import VALID
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.boundaries import Slicing
+from timeloom.engines.spark.cuts import CUTS, CutTask
 from timeloom.engines.spark.packing import Packing
-from timeloom.engines.spark.parcels import BITS, END_HOME, SOLE, START_HOME
+from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
-from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.readers import ShuffledRows
-from timeloom.engines.spark.slices import boundaries, number, sample_rank, within
-
-SIDES = {"left": 0, "right": 1}
-
-SCATTERED = "first < last"
-"""Tells the rows that go to several slices."""
-
-SLICES = f"CASE WHEN {SCATTERED} THEN sequence(first, last) ELSE array(first) END"
-"""The slices of a row; most rows have one, for which an array is cheaper than a sequence."""
+from timeloom.engines.spark.readers import ShuffledParcels
+from timeloom.engines.spark.sending import KEY, Scattered, Sealing, Sender
+from timeloom.engines.spark.sequenced_dispatch import PARCELS
+from timeloom.engines.spark.slices import boundaries, in_first_row, sampled
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A side to be sent to tasks: its rows, and the hash of their keys."""
+    """A side to be sent to tasks: its rows, the hash of their keys, and where its columns stand in a packed row."""
 
     admitted: Admitted
     rows: DataFrame
     key: str
+    layout: SideLayout
 
 
 @dataclass(frozen=True)
@@ -46,63 +41,53 @@ class Distribution:
     partitions: int
 
     @property
-    def reader(self) -> ShuffledRows:
+    def reader(self) -> ShuffledParcels:
         """How a task reads its rows."""
-        return ShuffledRows(self.partitions)
+        return ShuffledParcels(self.packing.arrow)
 
     def rows(self) -> DataFrame:
-        """The shuffled rows of both sides: a ``tag``, and the packed columns."""
-        return self._shuffled(self.placed)
+        """The rows of both sides, shuffled in parcels."""
+        return self._shuffled("")
 
     def rows_to_decide(self, side: str) -> DataFrame:
         """The same, but of one side only the rows that are in several tasks."""
-        return self._shuffled(self.placed.where(f"side <> {SIDES[side]} OR {SCATTERED}"))
+        return self._shuffled(side)
 
-    def undecided(self, side: str) -> DataFrame:
+    def undecided(self, side: str) -> DataFrame | None:
         """The rows of a side that are in several tasks, none of which can tell alone that they match nothing."""
-        return self.placed.where(f"side = {SIDES[side]} AND {SCATTERED}")
+        if self.slicing.slices == 1:
+            return None
+        sent = self.right if side == "right" else self.left
+        places = self.packing.places(sent.admitted)
+        names = tuple(f"p{place}" for place in places.values())
+        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places.values()]
+        ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
+        return self._marked(sent).mapInArrow(Scattered(self._sender(sent), names), T.StructType([*ticks, *kinds]))
 
     @cached_property
-    def placed(self) -> DataFrame:
-        """The packed rows of both sides with the first and the last slice that each goes to."""
-        rows = self._reaching(self.left).unionAll(self._reaching(self.right))
-        bounded = rows.join(F.broadcast(boundaries(rows, self.slicing)), F.lit(True), "left")
-        numbered = number(bounded, {"first": "low", "last": "high"}, self.slicing.slices)
-        if not self.slicing.by_key:
-            return numbered
-        hot = F.expr("coalesce(array_contains(hot, key), false)")
-        sliced = {name: F.expr(f"CASE WHEN hot THEN {name} ELSE 0 END") for name in ("first", "last")}
-        return numbered.withColumn("hot", hot).withColumns(sliced)
+    def cuts(self) -> Column:
+        """Where time is cut, as the value of a query inside the plan."""
+        samples = [sampled(sent.admitted, sent.rows, sent.key, self.slicing.share) for sent in (self.left, self.right)]
+        return boundaries(samples[0].unionAll(samples[1]), CutTask(self.slicing, self.pieces)).scalar()
 
-    def _reaching(self, side: Sent) -> DataFrame:
-        """Packed rows with the ticks from ``low`` to ``high`` at which they must be present; invalid rows have none."""
-        admitted = side.admitted
-        valid = f"{admitted.verdict} = {VALID}"
-        ticked = side.rows.select(
-            F.expr(f"{SIDES[admitted.side]} AS side"),
-            F.expr(f"CAST({side.key} AS BIGINT) AS key"),
-            F.expr(f"CASE WHEN {valid} THEN {admitted.columns.start} END AS start"),
-            F.expr(f"CASE WHEN {valid} THEN {admitted.columns.end} END AS end"),
-            F.expr(f"{sample_rank(admitted, side.key)} AS rank"),
-            *self.packing.columns(admitted),
-        )
-        low, high = reach(admitted.side, self.pieces)
-        return ticked.withColumns({"low": F.expr(low), "high": F.expr(high)})
+    def _shuffled(self, scattered_only: str) -> DataFrame:
+        parcels = [
+            self._marked(sent).mapInArrow(
+                Sealing(self._sender(sent), scattered_only=sent.admitted.side == scattered_only), PARCELS
+            )
+            for sent in (self.left, self.right)
+        ]
+        return parcels[0].unionAll(parcels[1]).repartitionById(self.partitions, F.col("place"))
 
-    def _shuffled(self, placed: DataFrame) -> DataFrame:
-        count = self.partitions
-        copied = placed.withColumn("slice", F.explode(F.expr(SLICES)))
-        place = f"pmod(pmod(key, {count}) + slice, {count})"
-        tag = F.expr(f"CAST(slice * {BITS} + {self._bits()} AS BIGINT) * {count} + {place} AS tag")
-        return copied.select(tag, *self.packing.names).repartitionById(
-            count, F.expr(f"CAST(pmod(tag, {count}) AS INT)")
-        )
+    def _marked(self, sent: Sent) -> DataFrame:
+        """A side's packed rows; the first one of each partition carries the cuts."""
+        columns = self.packing.own(sent.admitted)
+        if self.slicing.by_key:
+            columns.append(F.expr(f"CAST({sent.key} AS BIGINT) AS {KEY}"))
+        if self.slicing.slices > 1:
+            columns.append(in_first_row(self.cuts).alias(CUTS))
+        return sent.rows.select(*columns)
 
-    def _bits(self) -> str:
-        driven = {piece.driver.by_end for piece in self.pieces}
-        bits = f"side + CASE WHEN {SCATTERED} THEN 0 ELSE {SOLE} END"
-        for by_end, name, bit in ((False, "start", START_HOME), (True, "end", END_HOME)):
-            if by_end in driven:
-                whole = "NOT hot OR " if self.slicing.by_key else ""
-                bits += f" + CASE WHEN {whole}{within(name, 'slice')} THEN {bit} ELSE 0 END"
-        return bits
+    def _sender(self, sent: Sent) -> Sender:
+        policy = sent.admitted.policy
+        return Sender(sent.layout, self.pieces, policy, self.partitions, self.slicing.by_key)

@@ -1,6 +1,6 @@
 """The relation join on Spark."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from timeloom.engines.admission import Quarantined
 from timeloom.engines.axes import same_axis, shared_type
 from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
-from timeloom.engines.spark.boundaries import Slicing
+from timeloom.engines.spark.boundaries import SAMPLED_SHARE, Slicing
 from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
 from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
@@ -38,6 +38,9 @@ PRESERVED = {
     "anti": ("left",),
 }
 """The sides whose rows are kept even when they match nothing."""
+
+SMALL_BYTES = 16 << 20
+"""Inputs below this size are ranked whole, others only in part."""
 
 
 class SparkJoin:
@@ -88,20 +91,22 @@ class SparkJoin:
         rows = side.rows
         if names and side.side not in PRESERVED[self.request.how]:
             rows = rows.where(f"NOT {no_key(side, names)}")
-        return Sent(side, rows, key)
+        return Sent(side, rows, key, self._side_layout(side))
 
     def _matcher(self, reader: Reader) -> Matcher:
         """How tasks find pairs."""
         return Matcher(
             reader,
-            self._side_layout(self.left, self.packing.left, self.request.keys.left),
-            self._side_layout(self.right, self.packing.right, self.request.keys.right),
+            self._side_layout(self.left),
+            self._side_layout(self.right),
             self.pieces,
             self.request.policy,
             self.request.algorithm,
         )
 
-    def _side_layout(self, side: Admitted, places: dict[str, int], keys: Sequence[str]) -> SideLayout:
+    def _side_layout(self, side: Admitted) -> SideLayout:
+        places = self.packing.places(side)
+        keys = self.request.keys.right if side is self.right else self.request.keys.left
         start, end = places[side.period.start], places[side.period.end]
         return SideLayout(side.side, side.period, f"p{start}", f"p{end}", tuple(f"p{places[key]}" for key in keys))
 
@@ -109,7 +114,7 @@ class SparkJoin:
     def sizes(self) -> "dict[str, int | None]":
         """What Spark estimates each side's columns to take, without running anything."""
         sides = (self.left, self.right)
-        return {side.side: estimated_bytes(side.rows.select(*self.packing.columns(side))) for side in sides}
+        return {side.side: estimated_bytes(side.rows.select(*self.packing.own(side))) for side in sides}
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -124,13 +129,22 @@ class SparkJoin:
     @property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
-        return Slicing(self.spread.partitions, self.spread.cores, by_key=self.strategy.name == "keys")
+        known = [size for size in self.sizes.values() if size is not None]
+        small = len(known) == len(self.sizes) and sum(known) < SMALL_BYTES
+        return Slicing(
+            self.spread.partitions,
+            self.spread.cores,
+            by_key=self.strategy.name == "keys",
+            share=1.0 if small else SAMPLED_SHARE,
+        )
 
     def plan(self) -> "Distribution | Broadcast":
         """The plan that brings rows to tasks."""
         if self.strategy.name == "broadcast":
             left, right = self._sent(self.left, "0"), self._sent(self.right, "0")
-            return Broadcast(*((left, right) if self.strategy.small == "right" else (right, left)), self.packing)
+            streamed, small = (left, right) if self.strategy.small == "right" else (right, left)
+            keeps = streamed.admitted.side in PRESERVED[self.request.how]
+            return Broadcast(streamed, small, self.pieces, self.packing, keeps)
         hashes = ("0", "0")
         if self.slicing.by_key:
             hashes = key_hashes(self.left, self.right, self.request.keys)

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.admission import Admitted
 
@@ -39,10 +41,24 @@ class Packing:
         """The names of the places."""
         return [f"p{at}" for at in range(len(self.types))]
 
+    @property
+    def arrow(self) -> pa.Schema:
+        """The places as a worker sees them."""
+        fields = zip(self.names, self.types, strict=True)
+        schema = T.StructType([T.StructField(name, kind) for name, kind in fields])
+        return to_arrow_schema(schema, timezone="UTC")
+
+    def places(self, admitted: Admitted) -> dict[str, int]:
+        """Where the columns of a side stand."""
+        return self.right if admitted.side == "right" else self.left
+
+    def own(self, admitted: Admitted) -> list[Column]:
+        """The columns of a side, named by their places."""
+        return [F.col(admitted.column(name)).alias(f"p{at}") for name, at in self.places(admitted).items()]
+
     def columns(self, admitted: Admitted) -> list[Column]:
         """The packed columns of a side; places that only the other side uses are null."""
-        places = self.right if admitted.side == "right" else self.left
-        by_place = {at: F.col(admitted.column(name)) for name, at in places.items()}
+        by_place = {at: F.col(admitted.column(name)) for name, at in self.places(admitted).items()}
         return [
             (by_place[at] if at in by_place else F.lit(None).cast(kind)).alias(f"p{at}")
             for at, kind in enumerate(self.types)

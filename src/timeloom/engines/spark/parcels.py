@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.admission import Admitted, admit
+from timeloom.engines.admission import admit
 from timeloom.engines.keys import Keys, shared_keys
 from timeloom.engines.local.gather import Source
 from timeloom.engines.ticks import PeriodTicks, Ticks
@@ -26,16 +26,13 @@ _LOG = logging.getLogger("timeloom")
 RIGHT, START_HOME, END_HOME, SOLE = 1, 2, 4, 8
 """Bits of a row: its side, whether its start or its end lies in this slice, whether no other task has a copy of it."""
 
-BITS = 16
-"""All bits are below this."""
-
 
 class Packed(NamedTuple):
     """Packed rows of both sides, with the bits and the slice of each."""
 
     table: pa.Table
-    bits: NDArray[np.int64]
-    slices: NDArray[np.int64]
+    bits: NDArray[np.int8]
+    slices: NDArray[np.int32]
 
 
 class Reader(Protocol):
@@ -63,7 +60,7 @@ class PackedSide:
     rows: Positions
     starts: Ticks
     ends: Ticks
-    bits: NDArray[np.int64]
+    bits: NDArray[np.int8]
     ticks: PeriodTicks
     keys: Keys | None = None
 
@@ -130,31 +127,33 @@ class Parcel:
         return ticks
 
 
-def _side(source: Source, rows: Positions, bits: NDArray[np.int64], layout: SideLayout, policy: Policy) -> PackedSide:
+def _side(source: Source, rows: Positions, bits: NDArray[np.int8], layout: SideLayout, policy: Policy) -> PackedSide:
     at = pa.array(rows)
+    table = pa.table({name: source.take(name, at) for name in dict.fromkeys((layout.start, layout.end))})
+    kept, starts, ends, ticks = admitted(table, layout, policy)
+    form = layout.period.sentinels[0] if layout.period.sentinels else None
+    kept = rows if kept.size == rows.size else rows[kept]
+    return PackedSide(kept, starts, ends, bits[kept], replace(ticks, open_form=form))
+
+
+def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Positions, Ticks, Ticks, PeriodTicks]:
+    """Judge the packed rows of a side: positions and ticks of the valid ones. The log tells of dropped ones."""
     period = layout.period
     position = f"{period.start} {period.end} row"
-    columns = {period.start: source.take(layout.start, at), period.end: source.take(layout.end, at), position: at}
-    admitted = _admitted(pa.table(columns), layout, policy)
-    kept = np.asarray(admitted.table[position].combine_chunks())
-    form = period.sentinels[0] if period.sentinels else None
-    return PackedSide(kept, admitted.starts, admitted.ends, bits[kept], replace(admitted.ticks, open_form=form))
-
-
-def _admitted(periods: pa.Table, layout: SideLayout, policy: Policy) -> Admitted:
-    """Judge the rows; dropped ones are reported in the log of the task."""
+    rows = pa.array(np.arange(table.num_rows, dtype=np.int32))
+    periods = pa.table({period.start: table[layout.start], period.end: table[layout.end], position: rows})
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DroppedRowsWarning)
-            admitted = admit(periods, layout.period, layout.name, policy)
+            found = admit(periods, period, layout.name, policy)
     except InvalidInputError as error:
         raise InvalidInputError(f"in one task of the join, {error}") from None
     for warning in caught:
         _LOG.warning("in one task of the join, %s", warning.message)
-    return admitted
+    return np.asarray(found.table[position].combine_chunks()), found.starts, found.ends, found.ticks
 
 
-def _key_table(source: Source, rows: Positions, slices: NDArray[np.int64], layout: SideLayout) -> pa.Table:
+def _key_table(source: Source, rows: Positions, slices: NDArray[np.int32], layout: SideLayout) -> pa.Table:
     at = pa.array(rows)
     columns = [source.take(place, at) for place in layout.keys]
     names = [f"k{number}" for number in range(len(columns))]

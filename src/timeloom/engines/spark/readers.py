@@ -6,28 +6,26 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.spark.parcels import BITS, END_HOME, RIGHT, SOLE, START_HOME, Packed
-
-BLOB = "blob"
-"""The column whose first value in a partition is the broadcast side, as an Arrow stream."""
-
-CHUNK_BYTES = 64 << 20
-"""How much of the streamed side is joined at a time."""
+from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, Packed
+from timeloom.engines.spark.sending import BITS, SLICE, large
+from timeloom.engines.spark.sequenced_dispatch import unsealed
+from timeloom.engines.spark.sieve import STREAM
 
 
 @dataclass(frozen=True)
-class ShuffledRows:
-    """Rows with a column ``tag``, which is ``(slice * BITS + bits) * partitions + partition``."""
+class ShuffledParcels:
+    """Parcels of both sides, each with the columns of its side; ``schema`` has the columns of both."""
 
-    partitions: int
+    schema: pa.Schema
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
         """All rows at once: a slice must be whole."""
-        received = [batch for batch in batches if batch.num_rows]
-        if received:
-            table = pa.Table.from_batches(received)
-            tags = np.asarray(table["tag"].combine_chunks()) // self.partitions
-            yield Packed(table.drop_columns("tag"), tags % BITS, tags // BITS)
+        tables = [unsealed(sealed) for batch in batches for sealed in batch.column("parcel")]
+        if not tables:
+            return
+        table = _packed(tables, self.schema)
+        bits, slices = (np.asarray(table[name].combine_chunks()) for name in (BITS, SLICE))
+        yield Packed(table.drop_columns([BITS, SLICE]), bits, slices)
 
 
 @dataclass(frozen=True)
@@ -35,51 +33,31 @@ class StreamedRows:
     """Rows of one side; the first row of a partition carries the whole other side."""
 
     streamed_is_right: bool
+    schema: pa.Schema
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
-        """The streamed side in chunks, each with all rows of the broadcast side."""
+        """The streamed side in chunks, each with all rows of the broadcast side, if there are any."""
         broadcast: pa.Table | None = None
-        chunk: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            rows = batch.drop_columns([BLOB])
+        for table in large(batches):
+            rows = table.drop_columns([STREAM])
             if broadcast is None:
-                broadcast = _unpacked(batch.column(BLOB)[0].as_py(), rows.schema)
-            chunk.append(rows)
-            size += rows.nbytes
-            if size >= CHUNK_BYTES:
-                yield self._together(broadcast, chunk)
-                chunk, size = [], 0
-        if broadcast is not None and chunk:
-            yield self._together(broadcast, chunk)
+                sent = table[STREAM][0]
+                broadcast = unsealed(sent) if sent.is_valid else rows.slice(0, 0)
+            yield self._together(broadcast, rows)
 
-    def _together(self, broadcast: pa.Table, chunk: list[pa.RecordBatch]) -> Packed:
-        streamed = pa.Table.from_batches(chunk)
+    def _together(self, broadcast: pa.Table, streamed: pa.Table) -> Packed:
         home = START_HOME | END_HOME
         here = home | SOLE | (RIGHT if self.streamed_is_right else 0)
         there = home | (0 if self.streamed_is_right else RIGHT)
-        bits = np.full(broadcast.num_rows + streamed.num_rows, there, np.int64)
+        bits = np.full(broadcast.num_rows + streamed.num_rows, there, np.int8)
         bits[broadcast.num_rows :] = here
-        return Packed(pa.concat_tables([broadcast, streamed]), bits, np.zeros(bits.size, np.int64))
+        return Packed(_packed([broadcast, streamed], self.schema), bits, np.zeros(bits.size, np.int32))
 
 
-def pack_blob(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn all rows of a partition into one row: a list with one Arrow stream."""
-    sink = pa.BufferOutputStream()
-    writer = None
-    for batch in batches:
-        writer = writer or pa.ipc.new_stream(sink, batch.schema)
-        writer.write_batch(batch)
-    if writer is not None:
-        writer.close()
-        blob = pa.array([[sink.getvalue().to_pybytes()]], pa.list_(pa.binary()))
-        yield pa.RecordBatch.from_arrays([blob], names=[BLOB])
-
-
-def _unpacked(blob: bytes | None, schema: pa.Schema) -> pa.Table:
-    """Read the broadcast side; none came when it has no rows."""
-    if blob is None:
-        return schema.empty_table()
-    return pa.ipc.open_stream(blob).read_all().cast(schema)
+def _packed(tables: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    """The rows of all tables in one; the columns that a table has not are null."""
+    table = pa.concat_tables(tables, promote_options="default")
+    for field in schema:
+        if field.name not in table.column_names:
+            table = table.append_column(field.name, pa.nulls(table.num_rows, field.type))
+    return table

@@ -4,6 +4,7 @@ Rows are sorted by their next place before the shuffle and travel in parcels, wh
 a few large values instead of many rows.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -97,12 +98,19 @@ def cut(keys: Ticks, starts: Ticks, ends: Ticks, bounds: dict[int, Ticks]) -> Co
 
 def parcel(table: pa.Table, place: int, **marks: bool) -> pa.RecordBatch:
     """One row with a table as an Arrow stream, its next place, and marks."""
+    sealed = sealed_stream(table)
+    columns = {"place": pa.array([place], pa.int32()), **{name: pa.array([mark]) for name, mark in marks.items()}}
+    ends = pa.py_buffer(np.array([0, sealed.size], np.int32))
+    columns["parcel"] = pa.Array.from_buffers(pa.binary(), 1, [None, ends, sealed])
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def sealed_stream(table: pa.Table) -> pa.Buffer:
+    """A table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    columns = {"place": pa.array([place], pa.int32()), **{name: pa.array([mark]) for name, mark in marks.items()}}
-    columns["parcel"] = pa.array([sink.getvalue().to_pybytes()], pa.binary())
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return sink.getvalue()
 
 
 def opened(batches: Iterator[pa.RecordBatch]) -> tuple[pa.Table | None, int]:
@@ -124,4 +132,5 @@ def unsealed(sealed: pa.BinaryScalar) -> pa.Table:
 def _read_bounds(batch: pa.RecordBatch) -> dict[int, Ticks]:
     if CHOSEN not in batch.schema.names:
         return {}
-    return {key: np.array(bounds, np.int64) for key, bounds in batch.column(CHOSEN)[0].as_py() or ()}
+    found = json.loads(batch.column(CHOSEN)[0].as_py() or "{}")
+    return {int(key): np.array(bounds, np.int64) for key, bounds in found.items()}

@@ -14,18 +14,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from timeloom.engines.spark.boundaries import COPIES, SAMPLE, copies, estimated_rows, quantiles
-from timeloom.engines.spark.distribution import SLICES
 from timeloom.engines.spark.session import cores, shuffle_partitions
 from timeloom.engines.spark.sizes import estimated_bytes
-from timeloom.engines.spark.slices import number
+from timeloom.engines.spark.slices import SLICES, in_first_row, number
 
 Ticks = NDArray[np.int64]
 
 WHOLE_BYTES = 16 << 20
 """Inputs below this size are not sliced."""
-
-PARTITION_ROWS = 2**33
-"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
 
 _SAMPLE = pa.schema([(name, pa.int64()) for name in ("low", "high", "key", "rank")])
 _CHOSEN = pa.map_(pa.int64(), pa.list_(pa.int64()))
@@ -92,9 +88,12 @@ class GroupSlicing:
         return number(known, {"first": "low", "last": "high"}, self.slices)
 
     def attached(self, rows: DataFrame, ranked: DataFrame) -> DataFrame:
-        """Give the first row of each partition the boundaries of all groups that are cut, as ``chosen``."""
-        first = f"CASE WHEN monotonically_increasing_id() % {PARTITION_ROWS} = 0 THEN chosen END"
-        return rows.join(self._chosen(ranked), F.lit(True), "left").withColumn("chosen", F.expr(first))
+        """Give the first row of each partition the boundaries of all groups that are cut, as ``chosen``.
+
+        They are written as text: lists and maps that are mostly null take Spark very long to send to Python.
+        """
+        chosen = in_first_row(F.expr("to_json(chosen)"))
+        return rows.join(self._chosen(ranked), F.lit(True), "left").withColumn("chosen", chosen)
 
     def _chosen(self, ranked: DataFrame) -> DataFrame:
         """One row with the boundaries, to be broadcast, from rows with ``low``, ``high``, ``key`` and ``rank``.

@@ -1,28 +1,55 @@
-"""Time slices: where they begin, chosen inside the plan from the data themselves, and in which of them a tick lies.
+"""Time slices: where they begin, chosen inside the plan from the data themselves.
 
 A sample of rows (those with the smallest hashes, so it is the same sample however often the plan is run) goes to one
-small task, which picks the boundaries and the hot keys. Its one row is joined to every row by broadcast, so nothing
-runs before the user's action. Rows with a key that is not hot have one slice, the whole axis.
+small task, which picks the boundaries and the hot keys. Its one row is a scalar subquery of the plan, so nothing runs
+before the user's action.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.admission import VALID
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.boundaries import RESULT, SAMPLE, Slicing
+from timeloom.engines.spark.boundaries import SAMPLE
+from timeloom.engines.spark.cuts import RESULT, CutTask
+from timeloom.engines.spark.ticks import literal
+from timeloom.model.ticks import MIN_TICK
 
-HASHED = 8
+HASHED = 3
 """The sample hashes at most so many columns of a row besides its period."""
 
+SLICES = "CASE WHEN first < last THEN sequence(first, last) ELSE array(first) END"
+"""The slices of a row; most rows have one, for which an array is cheaper than a sequence."""
 
-def boundaries(rows: DataFrame, slicing: Slicing) -> DataFrame:
-    """The plan of one row with the boundaries, from rows (low, high, key, rank); the least ranks are the sample.
+PARTITION_ROWS = 2**33
+"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
+
+
+def sampled(side: Admitted, rows: DataFrame, key: str, share: float) -> DataFrame:
+    """The share of a side's rows that has the smallest hashes: side, start, end, key, rank."""
+    columns = side.columns
+    sample = rows.where(f"{side.verdict} = {VALID}").selectExpr(
+        f"{int(side.side == 'right')} AS side",
+        f"{columns.start} AS start",
+        f"{columns.end} AS end",
+        f"CAST({key} AS BIGINT) AS key",
+        f"{sample_rank(side, key)} AS rank",
+    )
+    return sample if share == 1 else sample.where(f"rank < {literal(int(MIN_TICK + share * 2**64))}")
+
+
+def boundaries(rows: DataFrame, task: CutTask) -> DataFrame:
+    """The plan of one row with the boundaries; of the sampled rows, at most so many with the least ranks count.
 
     Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
     """
-    reaching = rows.select("low", "high", "key", "rank").where("low IS NOT NULL")
-    return reaching.orderBy("rank").limit(SAMPLE).coalesce(1).mapInArrow(slicing, RESULT)
+    return rows.orderBy("rank").limit(SAMPLE).coalesce(1).mapInArrow(task, RESULT)
+
+
+def in_first_row(value: Column) -> Column:
+    """A value in the first row of each partition; null in all others."""
+    return F.when(F.expr(f"monotonically_increasing_id() % {PARTITION_ROWS} = 0"), value)
 
 
 def sample_rank(side: Admitted, key: str) -> str:
@@ -30,7 +57,8 @@ def sample_rank(side: Admitted, key: str) -> str:
 
     It covers all that decides about slices, so rows of equal rank are interchangeable.
     """
-    atomic = [side.column(name) for name in side.schema.names if _is_atomic(side.schema[name].dataType)]
+    others = [name for name in side.schema.names if name not in (side.period.start, side.period.end)]
+    atomic = [side.column(name) for name in others if _is_atomic(side.schema[name].dataType)]
     return f"xxhash64({', '.join([side.columns.raw_start, side.columns.raw_end, key, *atomic[:HASHED]])})"
 
 
@@ -47,13 +75,6 @@ def number(frame: DataFrame, ticks: dict[str, str], slices: int) -> DataFrame:
         found = {name: name for name in ticks}
         step >>= 1
     return frame if slices > 1 else frame.withColumns({name: F.lit(0) for name in ticks})
-
-
-def within(tick: str, slice_number: str) -> str:
-    """Tell whether a tick lies in a slice; null ticks lie in none."""
-    after = f"coalesce(get(bounds, {slice_number} - 1) <= {tick}, true)"
-    before = f"coalesce({tick} < get(bounds, {slice_number}), true)"
-    return f"({tick} IS NOT NULL AND {after} AND {before})"
 
 
 def _is_atomic(kind: T.DataType) -> bool:

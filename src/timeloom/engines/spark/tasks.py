@@ -17,8 +17,11 @@ from timeloom.engines.spark.pieces import Piece
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
 
-BATCH_BYTES = 16 << 20
-"""About how large a batch of results may be."""
+BATCH_BYTES = 2 << 20
+"""About how large a batch of results may be: no larger than what processors keep close."""
+
+Values = tuple[NDArray[np.generic], NDArray[np.generic]]
+"""A value for each packed row, to be written for the left and for the right rows of pairs."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,15 @@ class Matcher:
         for packed in self.reader.read(batches):
             yield Parcel.of(packed, (self.left, self.right), self.policy)
 
-    def pairs(self, parcel: Parcel, rows: int) -> Iterator[tuple[Rows, Rows]]:
-        """All pairs, in batches of at most so many."""
+    def pairs(self, parcel: Parcel, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
+        """All pairs, in batches of at most so many: as positions, or as the values that the packed rows have."""
         for piece in self.pieces:
             left, right = _sides(parcel, piece)
             problem = Problem.of(
                 Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), parcel.keys
             )
-            yield from find(problem, (piece.box,), self.algorithm).batches(rows, left.rows, right.rows)
+            given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
+            yield from find(problem, (piece.box,), self.algorithm).batches(rows, *given)
 
     def matched(self, parcel: Parcel) -> NDArray[np.bool_]:
         """Which of the packed rows are in a pair."""
@@ -71,9 +75,41 @@ class JoinTask:
         """Join one partition."""
         for parcel in self.matcher.parcels(batches):
             rows = int(min(1 << 20, max(1 << 12, BATCH_BYTES // max(16, parcel.row_bytes))))
+            values = self._plain(parcel)
+            if values is not None:
+                yield from self._written(parcel, rows, values)
+                continue
             for lefts, rights in self._found(parcel, rows):
                 for first in range(0, lefts.size, rows):
                     yield self._assemble(parcel, lefts[first : first + rows], rights[first : first + rows])
+
+    def _plain(self, parcel: Parcel) -> Values | None:
+        """The values of the result, if it is pairs of one plain column of each side: these need no positions.
+
+        Only values of eight bytes: for each other width the kernels would have to be compiled once more.
+        """
+        if self.how != "inner" or sorted(column.origin for column in self.columns) != ["left", "right"]:
+            return None
+        left, right = (parcel.source.plain(f"p{place}") for place in self._places())
+        if left is None or right is None or left.itemsize != 8 or right.itemsize != 8:
+            return None
+        return left, right
+
+    def _places(self) -> list[int]:
+        """Where the two columns of the result stand, the left one first."""
+        left, right = sorted(self.columns, key=lambda column: column.origin)
+        return [self.places[0][left.left], self.places[1][right.right]]
+
+    def _written(self, parcel: Parcel, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
+        kinds = [parcel.source.column(f"p{place}").type for place in self._places()]
+        names = [column.name for column in self.columns]
+        order = 1 if self.columns[0].origin == "left" else -1
+        for pair in self.matcher.pairs(parcel, rows, values):
+            arrays = [
+                pa.Array.from_buffers(kind, part.size, [None, pa.py_buffer(part)])
+                for part, kind in zip(pair, kinds, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays[::order], names=names)
 
     def _found(self, parcel: Parcel, rows: int) -> Iterator[tuple[Rows, Rows]]:
         if self.how in ("semi", "anti"):

@@ -1,0 +1,37 @@
+"""From which tick to which a row must be present, in SQL over its columns ``start`` and ``end``."""
+
+from collections.abc import Sequence
+
+from timeloom.engines.spark.pieces import Piece
+from timeloom.engines.spark.ticks import literal, shifted
+from timeloom.model.box import Range
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+
+def presence(side: str, pieces: Sequence[Piece]) -> tuple[str, str]:
+    """The first and the last tick that a row of this side must be present at; null when there is none."""
+    lows, highs = [], []
+    for piece in pieces:
+        if piece.driven == side:
+            point = "end" if piece.driver.by_end else "start"
+            lows.append(point)
+            highs.append(point)
+        else:
+            low, high = _driving_range(piece.driver.point)
+            lows.append(f"CASE WHEN {low} <= {high} THEN {low} END")
+            highs.append(f"CASE WHEN {low} <= {high} THEN {high} END")
+    return _extreme("least", lows), _extreme("greatest", highs)
+
+
+def _driving_range(bounds: tuple[Range, Range]) -> tuple[str, str]:
+    lows = [shifted(point, int(lo)) for point, (lo, _) in zip(("start", "end"), bounds, strict=True) if lo is not None]  # type: ignore[arg-type]
+    highs = [shifted(point, int(hi)) for point, (_, hi) in zip(("start", "end"), bounds, strict=True) if hi is not None]  # type: ignore[arg-type]
+    low = _extreme("greatest", lows) if lows else literal(MIN_TICK)
+    high = _extreme("least", highs) if highs else literal(MAX_TICK)
+    return low, high
+
+
+def _extreme(pick: str, ticks: list[str]) -> str:
+    if not ticks:
+        return "CAST(NULL AS BIGINT)"
+    return ticks[0] if len(ticks) == 1 else f"{pick}({', '.join(ticks)})"
