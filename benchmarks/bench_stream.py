@@ -1,6 +1,9 @@
 """The streaming join: throughput against the batch sweep, and how early answers leave.
 
-Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data.
+Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data,
+both in turns; and how many rows are kept, in each quarter of the time.
+Lazy joining: on clustered data, where rows of one side become ready in bursts, with one scan for each row and with
+one scan for all that see the same rows.
 Latency: the mean delay between the instant at which a pair is certain and the instant at which it leaves, in mean
 durations, for endpoint events and for whole tuples that arrive in the order of their starts, each when it and all
 before it have ended (as the sweep of Leung and Muntz needs them). Answers are compared before times are reported.
@@ -50,9 +53,11 @@ def events_of(table: PeriodTable) -> Events:
     return Events.endpoints(ids, times[order], (np.arange(2 * rows) < rows)[order])
 
 
-def streamed(name: str, left: Events, right: Events, batch: int) -> tuple[int, Any, float, int]:
-    """Pairs and their instants, the time taken, and the largest state."""
-    join, parts, largest = EndpointJoin(relation(name)), [], 0
+def streamed(
+    name: str, left: Events, right: Events, batch: int, lazy: bool = True
+) -> tuple[int, Any, float, list[int], float]:
+    """Pairs and their instants, the time taken, the rows kept after each batch, and what lazy joining saved."""
+    join, parts, kept = EndpointJoin(relation(name), lazy=lazy), [], []
     cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
     places = [np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right") for side in (left, right)]
     begin = time.perf_counter()
@@ -62,11 +67,11 @@ def streamed(name: str, left: Events, right: Events, batch: int) -> tuple[int, A
             for side, place in zip((left, right), places, strict=True)
         ]
         parts.append(join.push(*slices, until=cut))
-        largest = max(largest, join.state_size)
+        kept.append(join.state_size)
     parts.append(join.close())
     took = time.perf_counter() - begin
     columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
-    return columns[0].size, columns, took, largest
+    return columns[0].size, columns, took, kept, join.counters.reduction
 
 
 def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, float]:
@@ -78,20 +83,46 @@ def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, 
 
 
 def throughput(rows: int, runs: int) -> None:
-    print(f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of batch':>10}{'state':>8}")
+    print(f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of batch':>10}   rows kept, by quarter")
     for active in (10, 1000):
         some = rows if active == 10 else max(10_000, rows // 5)
         left, right = periods(some, active, 1), periods(some, active, 2)
         events = events_of(left), events_of(right)
         for name in ("intersects", "overlaps", "contains", "iseql.start_preceding"):
-            whole = [batch_sweep(name, left, right) for _ in range(runs + 1)][1:]
-            live = [streamed(name, *events, 20_000) for _ in range(runs + 1)][1:]
+            turns = [(batch_sweep(name, left, right), streamed(name, *events, 20_000)) for _ in range(runs + 1)]
+            whole, live = zip(*turns[1:], strict=True)
             if {pairs for pairs, _ in whole} != {pairs for pairs, *_ in live}:
                 raise SystemExit(f"{name}: the stream and the batch differ")
             best, took = min(seconds for _, seconds in whole), min(run[2] for run in live)
+            kept = [int(part.max()) for part in np.array_split(np.array(live[0][3][:-1]), 4) if part.size]
+            print(f"{active:>7} {name:<24}{live[0][0]:>12,}{4 * some / took:>12,.0f}{best / took:>10.0%}   {kept}")
+
+
+def clustered(rows: int, active: int, burst: int, seed: int) -> PeriodTable:
+    """Rows that start in bursts and last equally long within each, so that they end in bursts, too."""
+    random = np.random.default_rng(seed)
+    bursts = rows // burst
+    first = np.sort(random.integers(1, DOMAIN, bursts))
+    length = random.integers(1, 2 * active * DOMAIN // rows, bursts) + burst
+    starts = (first[:, None] + np.arange(burst)).reshape(-1)
+    return PeriodTable(starts, starts + np.repeat(length, burst))
+
+
+def laziness(rows: int, runs: int) -> None:
+    print(
+        f"\n{'burst':>7} {'relation':<24}{'pairs':>12}{'plain (s)':>12}{'lazy (s)':>12}{'faster':>8}{'reduction':>11}"
+    )
+    for burst in (1, 8, 32):
+        left, right = (clustered(rows // 5, 2000, burst, seed) for seed in (5, 6))
+        events = events_of(left), events_of(right)
+        for name in ("starts", "intersects"):
+            turns = [[streamed(name, *events, 20_000, lazy) for lazy in (False, True)] for _ in range(runs + 1)][1:]
+            if len({run[0] for turn in turns for run in turn}) > 1:
+                raise SystemExit(f"{name}: lazy and plain joining differ")
+            plain, lazy = (min(turn[which][2] for turn in turns) for which in (0, 1))
             print(
-                f"{active:>7} {name:<24}{live[0][0]:>12,}{4 * some / took:>12,.0f}{best / took:>10.0%}"
-                f"{max(run[3] for run in live):>8,}"
+                f"{burst:>7} {name:<24}{turns[0][0][0]:>12,}{plain:>12.3f}{lazy:>12.3f}{plain / lazy:>7.1f}x"
+                f"{turns[0][1][4]:>11.1f}"
             )
 
 
@@ -121,7 +152,7 @@ def latency(rows: int) -> None:
     events = events_of(left), events_of(right)
     print(f"\n{'relation':<24}{'pairs':>12}{'endpoints':>12}{'whole tuples':>14}   (delay, in mean durations)")
     for name in RELATIONS:
-        pairs, (lefts, rights, instants), _, _ = streamed(name, *events, 5_000)
+        pairs, (lefts, rights, instants), *_ = streamed(name, *events, 5_000)
         if pairs != batch_sweep(name, left, right)[0]:
             raise SystemExit(f"{name}: the stream and the batch differ")
         if pairs:
@@ -140,6 +171,7 @@ def main() -> None:
     chosen = parser.parse_args()
     rows, latency_rows = SCALES[chosen.scale]
     throughput(rows, chosen.runs)
+    laziness(rows, chosen.runs)
     latency(latency_rows)
 
 

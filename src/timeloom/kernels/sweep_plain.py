@@ -44,7 +44,7 @@ from timeloom.kernels.sweep_layout import (
     WHAT,
 )
 from timeloom.kernels.sweep_pairs import NEVER, ready
-from timeloom.kernels.sweep_scan import remember, scan_for_many, scan_for_one
+from timeloom.kernels.sweep_scan import remember, scan
 from timeloom.kernels.sweep_schedule import furthest_of
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
@@ -112,10 +112,8 @@ def sweep_plain(
                 closing -= 1
             if handle < 0:
                 continue
-            if state[BUFFERED + 1 - side] == 1:
-                scan_for_one(maps, 1 - side, buffer, state, pairs)
-            elif state[BUFFERED + 1 - side]:
-                scan_for_many(maps, 1 - side, buffer, state, pairs)
+            if state[BUFFERED + 1 - side]:
+                scan(maps, 1 - side, buffer, state, pairs)
             if has_ended:
                 take_out(opened, side, slot_now)
                 element = find(maps, side, handle)
@@ -157,21 +155,19 @@ def sweep_plain(
             if agenda[NOW, at, WHAT] & FIRE and element >= 0:
                 remember(maps, side, element, time, rules, buffer, state)
                 if state[BUFFERED + side] == buffer.shape[1]:
-                    scan_for_many(maps, side, buffer, state, pairs)
+                    scan(maps, side, buffer, state, pairs)
         for at in range(state[DUE]):
             side = agenda[NOW, at, SIDE]
             if agenda[NOW, at, WHAT] & EXPIRE:
-                if state[BUFFERED + 1 - side] == 1:
-                    scan_for_one(maps, 1 - side, buffer, state, pairs)
-                elif state[BUFFERED + 1 - side]:
-                    scan_for_many(maps, 1 - side, buffer, state, pairs)
+                if state[BUFFERED + 1 - side]:
+                    scan(maps, 1 - side, buffer, state, pairs)
                 element = find(maps, side, agenda[NOW, at, HANDLE])
                 if element >= 0:
                     remove_element(maps, side, element)
         state[CURSOR], state[IS_OVER] = last, is_over
     for side in range(2):
         if state[BUFFERED + side]:
-            scan_for_many(maps, side, buffer, state, pairs)
+            scan(maps, side, buffer, state, pairs)
     return done
 
 

@@ -32,6 +32,9 @@ from timeloom.model.ticks import MAX_TICK
 BUFFER = 32
 """Fired rows that share one scan, as long as the rows that they scan stay the same."""
 
+BLOCK, FEW = 512, 32
+"""Live rows that are scanned for one fired row after the other; and how many are too few to look ahead."""
+
 FIRED_NAME, FIRED_AT, START_LOW, START_HIGH, END_LOW, END_HIGH = range(6)
 """The columns of the buffer: a fired row, its instant, and the ranges of its partners' start and end."""
 
@@ -83,47 +86,40 @@ def latest_of(latest: int, after: int) -> int:
 
 
 @compiled
-def scan_for_one(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> None:
-    """Write the pairs of the one buffered row of a side with its live partners.
+def scan(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> None:
+    """Write the pairs of the buffered rows of a side with their live partners, in one scan of these.
 
-    A candidate is written before it is judged, so there must be room for all of them.
+    The scan goes block by block, so that the partners are read from memory once for all rows. A candidate is written
+    before it is judged, so there must be room for all of them; where all of a block match, none needs to be.
     """
-    other, begin, written = 1 - side, state[PAIRS], state[PAIRS]
-    name, time = buffer[side, 0, FIRED_NAME], buffer[side, 0, FIRED_AT]
-    start_low, start_high = buffer[side, 0, START_LOW], buffer[side, 0, START_HIGH]
-    end_low, end_high = buffer[side, 0, END_LOW], buffer[side, 0, END_HIGH]
-    count = maps[other, gapless.COUNT, 0]
-    for at in range(count):
-        pairs[other, written] = maps[other, gapless.NAME, at]
-        start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
-        written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
-    for at in range(begin, written):
-        pairs[side, at] = name
-        pairs[INSTANT, at] = time
-    state[PAIRS], state[BUFFERED + side] = written, 0
+    other, written, count = 1 - side, state[PAIRS], maps[1 - side, gapless.COUNT, 0]
+    for first in range(0, count, BLOCK):
+        last = min(count, first + BLOCK)
+        for row in range(state[BUFFERED + side]):
+            name, time, begin = buffer[side, row, FIRED_NAME], buffer[side, row, FIRED_AT], written
+            start_low, start_high = buffer[side, row, START_LOW], buffer[side, row, START_HIGH]
+            end_low, end_high = buffer[side, row, END_LOW], buffer[side, row, END_HIGH]
+            outside = 0
+            if last - first > FEW:
+                for at in range(first, last):
+                    start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
+                    outside += (start < start_low) | (start > start_high) | (end < end_low) | (end > end_high)
+            if last - first > FEW and outside == 0:
+                for at in range(last - first):
+                    pairs[other, begin + at] = maps[other, gapless.NAME, first + at]
+                written += last - first
+            elif outside < last - first:
+                for at in range(first, last):
+                    pairs[other, written] = maps[other, gapless.NAME, at]
+                    start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
+                    written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
+            for at in range(begin, written):
+                pairs[side, at] = name
+                pairs[INSTANT, at] = time
     state[SCANS] += 1
     state[GETNEXT] += count
-    state[CANDIDATES] += count
-
-
-@compiled
-def scan_for_many(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> None:
-    """The same for all buffered rows of a side, in one scan."""
-    other, rows, written = 1 - side, state[BUFFERED + side], state[PAIRS]
-    count = maps[other, gapless.COUNT, 0]
-    for element in range(count):
-        start, end = maps[other, gapless.START, element], maps[other, gapless.END, element]
-        name = maps[other, gapless.NAME, element]
-        for at in range(rows):
-            pairs[other, written] = name
-            pairs[side, written] = buffer[side, at, FIRED_NAME]
-            pairs[INSTANT, written] = buffer[side, at, FIRED_AT]
-            by_start = (start >= buffer[side, at, START_LOW]) & (start <= buffer[side, at, START_HIGH])
-            written += by_start & (end >= buffer[side, at, END_LOW]) & (end <= buffer[side, at, END_HIGH])
+    state[CANDIDATES] += count * state[BUFFERED + side]
     state[PAIRS], state[BUFFERED + side] = written, 0
-    state[SCANS] += 1
-    state[GETNEXT] += count
-    state[CANDIDATES] += rows * count
 
 
 @compiled

@@ -88,7 +88,7 @@ class EndpointJoin:
         self._rules = rules_of(relation.boxes(axis), left, right)
         self._lazy = BUFFER if lazy else 1
         self._plain = how == "inner" and len(self._rules.decisions) == 1 and left == right == EVENTS
-        self._room = 1024
+        self._pairs_per_event = 0
         self._opened = empty_rows(32)
         self._maps = empty_maps(2, 64)
         self._agenda = empty_agenda(64)
@@ -183,31 +183,28 @@ class EndpointJoin:
         return pairs[:, : self._state[PAIRS]], rows[:, : self._state[ROWS]]
 
     def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
-        """The same where only pairs are asked for; the output is cut into parts, each larger than the one before."""
-        state, parts, room, done = self._state, [], self._room, False
+        """The same where only pairs are asked for. Memory that is not written to costs nothing, so there is plenty."""
+        state, done = self._state, False
+        pairs = np.empty((3, 1024 + max(self._pairs_per_event, 32) * len(events)), np.int64)
+        buffer = np.empty((2, self._lazy, 6), np.int64)
         while not done:
-            pairs = np.empty((3, max(room, int(state[WANTED]))), np.int64)
-            state[PAIRS] = 0
-            buffer = np.empty((2, self._lazy, 6), np.int64)
-            done = sweep_plain(
-                events,
-                complete,
-                self._rules.decisions,
-                self._opened,
-                self._maps,
-                self._agenda,
-                buffer,
-                state,
-                pairs,
-            )
-            parts.append(pairs[:, : state[PAIRS]])
+            rules = self._rules.decisions
+            done = sweep_plain(events, complete, rules, self._opened, self._maps, self._agenda, buffer, state, pairs)
             if not done:
-                self._opened = with_space(self._opened, int(state[COMING]))
-                self._maps = with_room(self._maps, int(state[COMING]))
-                while state[PLANNED] + 2 * state[COMING] > self._agenda.shape[1]:
-                    self._agenda = more_room(self._agenda)
-                room *= 4
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        self._room = max(1024, whole.shape[1] + whole.shape[1] // 4)
-        state[PAIRS] = whole.shape[1]
-        return whole, np.empty((2, 0), np.int64)
+                pairs = self._with_room(pairs, len(events))
+        self._pairs_per_event = 2 * int(state[PAIRS]) // max(1, len(events))
+        return pairs[:, : state[PAIRS]], np.empty((2, 0), np.int64)
+
+    def _with_room(self, pairs: Cells, events: int) -> Cells:
+        """Make room for the next instant, and for as many pairs as the events so far let expect."""
+        state, coming = self._state, int(self._state[COMING])
+        self._opened, self._maps = with_space(self._opened, coming), with_room(self._maps, coming)
+        while state[PLANNED] + 2 * coming > self._agenda.shape[1]:
+            self._agenda = more_room(self._agenda)
+        written, wanted = int(state[PAIRS]), int(state[WANTED])
+        if written + wanted <= pairs.shape[1]:
+            return pairs
+        expected = written * events // max(1, int(state[CURSOR]))
+        larger = np.empty((3, max(2 * pairs.shape[1], written + wanted, expected + expected // 4)), np.int64)
+        larger[:, :written] = pairs[:, :written]
+        return larger
