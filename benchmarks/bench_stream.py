@@ -1,7 +1,8 @@
 """The streaming join: throughput against the batch sweep, and how early answers leave.
 
-Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data,
-both in turns; and how many rows are kept, in each quarter of the time.
+Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data, in
+turns: arrays in and out, and tables in and out (StreamJoin next to join with algorithm="sweep"); and how many rows are
+kept, in each quarter of the time.
 Lazy joining: on clustered data, where rows of one side become ready in bursts, with one scan for each row and with
 one scan for all that see the same rows.
 Latency: the mean delay between the instant at which a pair is certain and the instant at which it leaves, in mean
@@ -11,12 +12,16 @@ before it have ended (as the sweep of Leung and Muntz needs them). Answers are c
 
 import argparse
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from timeloom.kernels.sweep_join import PeriodTable, sweep_join
 from timeloom.model.names import relation
+from timeloom.operators.join import join
+from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import decisions
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import EndpointJoin
@@ -57,7 +62,7 @@ def streamed(
     name: str, left: Events, right: Events, batch: int, lazy: bool = True
 ) -> tuple[int, Any, float, list[int], float]:
     """Pairs and their instants, the time taken, the rows kept after each batch, and what lazy joining saved."""
-    join, parts, kept = EndpointJoin(relation(name), lazy=lazy), [], []
+    operator, parts, kept = EndpointJoin(relation(name), lazy=lazy), [], []
     cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
     places = [np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right") for side in (left, right)]
     begin = time.perf_counter()
@@ -66,12 +71,12 @@ def streamed(
             side.pick(slice(0 if number == 0 else place[number - 1], place[number]))  # type: ignore[arg-type]
             for side, place in zip((left, right), places, strict=True)
         ]
-        parts.append(join.push(*slices, until=cut))
-        kept.append(join.state_size)
-    parts.append(join.close())
+        parts.append(operator.push(*slices, until=cut))
+        kept.append(operator.state_size)
+    parts.append(operator.close())
     took = time.perf_counter() - begin
     columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
-    return columns[0].size, columns, took, kept, join.counters.reduction
+    return columns[0].size, columns, took, kept, operator.counters.reduction
 
 
 def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, float]:
@@ -82,20 +87,60 @@ def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, 
     return pairs, time.perf_counter() - begin
 
 
+def batches_of(left: Events, right: Events, batch: int) -> list[tuple[pa.Table, pa.Table, int | None]]:
+    """The events as tables, cut at the same instants, which are complete."""
+    cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
+    parts = []
+    for side in (left, right):
+        places = [0, *np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right").tolist()]
+        table = pa.table({"id": side.ids, "time": side.times, "event": side.starting})
+        parts.append([table.slice(first, last - first) for first, last in pairwise(places)])
+    return list(zip(*parts, [*cuts, None], strict=True))
+
+
+def streamed_tables(name: str, batches: list[tuple[pa.Table, pa.Table, int | None]]) -> tuple[int, float]:
+    begin, stream = time.perf_counter(), StreamJoin(name)
+    pairs = sum(stream.push(left, right, until=cut).num_rows for left, right, cut in batches) + stream.close().num_rows
+    return pairs, time.perf_counter() - begin
+
+
+def joined_tables(name: str, left: pa.Table, right: pa.Table) -> tuple[int, float]:
+    begin = time.perf_counter()
+    pairs = join(left, right, name, algorithm="sweep", columns=["id", "id_right"]).num_rows
+    return pairs, time.perf_counter() - begin
+
+
 def throughput(rows: int, runs: int) -> None:
-    print(f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of batch':>10}   rows kept, by quarter")
+    print(
+        f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of the sweep':>14}{'tables':>9}"
+        "   rows kept, by quarter"
+    )
     for active in (10, 1000):
         some = rows if active == 10 else max(10_000, rows // 5)
         left, right = periods(some, active, 1), periods(some, active, 2)
         events = events_of(left), events_of(right)
+        batches = batches_of(*events, 20_000)
+        whole = [pa.table({"id": np.arange(some), "start": side.starts, "end": side.ends}) for side in (left, right)]
         for name in ("intersects", "overlaps", "contains", "iseql.start_preceding"):
-            turns = [(batch_sweep(name, left, right), streamed(name, *events, 20_000)) for _ in range(runs + 1)]
-            whole, live = zip(*turns[1:], strict=True)
-            if {pairs for pairs, _ in whole} != {pairs for pairs, *_ in live}:
+            turns = [
+                (
+                    batch_sweep(name, left, right),
+                    streamed(name, *events, 20_000),
+                    joined_tables(name, *whole),
+                    streamed_tables(name, batches),
+                )
+                for _ in range(runs + 1)
+            ]
+            if len({run[0] for turn in turns for run in turn}) > 1:
                 raise SystemExit(f"{name}: the stream and the batch differ")
-            best, took = min(seconds for _, seconds in whole), min(run[2] for run in live)
-            kept = [int(part.max()) for part in np.array_split(np.array(live[0][3][:-1]), 4) if part.size]
-            print(f"{active:>7} {name:<24}{live[0][0]:>12,}{4 * some / took:>12,.0f}{best / took:>10.0%}   {kept}")
+            sweep, took, verb, stream = (
+                min(turn[which][2 if which == 1 else 1] for turn in turns[1:]) for which in range(4)
+            )
+            kept = [int(part.max()) for part in np.array_split(np.array(turns[0][1][3][:-1]), 4) if part.size]
+            print(
+                f"{active:>7} {name:<24}{turns[0][0][0]:>12,}{4 * some / took:>12,.0f}{sweep / took:>14.0%}"
+                f"{verb / stream:>9.0%}   {kept}"
+            )
 
 
 def clustered(rows: int, active: int, burst: int, seed: int) -> PeriodTable:

@@ -19,8 +19,8 @@ bound                   certain                                    because
 
 So the deciding instant is ``max(V(r), V(s))``, where V depends on one row alone: the later of its start and
 its end, each moved by a constant, or of its start only. A union may be certain before any of its boxes is
-(``starts | equals | started_by`` is certain at the common start); therefore unions are first rewritten as the
-largest boxes they hold.
+(``starts | equals | started_by`` is certain at the common start). Its pairs are found by looking at it as a whole; how
+long its rows must be kept follows from the largest boxes that it holds.
 """
 
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def decide(box: Box, left: str = EVENTS, right: str = EVENTS) -> Decision:
 
 
 def decisions(boxes: tuple[Box, ...], left: str = EVENTS, right: str = EVENTS) -> tuple[Decision, ...]:
-    """The decisions of a union of disjoint boxes; a pair is certain when the first of them says so."""
+    """The decisions of a union of disjoint boxes; a pair is certain at the latest when the first of them says so."""
     every = [decide(box, left, right) for box in largest_boxes(boxes)]
     kept: list[Decision] = []
     for at, decision in enumerate(every):

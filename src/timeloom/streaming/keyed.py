@@ -31,15 +31,13 @@ class Keys:
         missing = np.array([None in value for value in values], np.bool_)
         return np.array([self._number(value) for value in values], np.int64), missing
 
-    def arrays(self, numbers: Ids) -> dict[str, pa.Array]:
-        """The key columns of rows whose keys have these numbers."""
-        if not self.columns:
-            return {}
-        rows = [self._values[number] for number in numbers.tolist()]
+    def arrays(self, number: int | None, size: int) -> dict[str, pa.Array]:
+        """The key columns of this many rows of one key."""
         types = self._types or [pa.null()] * len(self.columns)
+        values = (None,) * len(self.columns) if number is None or not self.columns else self._values[number]
         return {
-            name: pa.array([row[at] for row in rows], kind)
-            for at, (name, kind) in enumerate(zip(self.columns, types, strict=True))
+            name: pa.repeat(pa.scalar(value, kind), size)
+            for name, value, kind in zip(self.columns, values, types, strict=True)
         }
 
     def keep_only(self, used: set[int]) -> None:

@@ -2,7 +2,7 @@
 
 A union may be certain where none of its boxes is. So each cell of the union is grown, bound by bound, as far
 as the union reaches; first the bounds that keep a stream waiting for an end. What is left covers the union,
-and every pair lies in a box that is certain as early as the union is.
+and nearly every pair lies in a box that is certain as early as the union is.
 """
 
 from collections.abc import Iterator

@@ -140,31 +140,32 @@ class StreamJoin:
         self._reject(refused.side, ids, times, refused.verdicts)
 
     def _answer(self, found: list[Keyed]) -> pa.Table:
-        left, right = self.names
         for _, emitted in found:
             for refused in emitted.refused:
                 self._refuse(refused)
-        pair_keys, lefts, rights, pairs_at = _together([(key, *emitted[:3]) for key, emitted in found], 4)
-        row_keys, rows, rows_at = _together([(key, *emitted[3:5]) for key, emitted in found], 3)
-        if self.how in ("semi", "anti"):
-            columns = {"left_id": left.values(rows), "at": self._instants(rows_at)}
-            keys = row_keys
-        else:
-            alone = np.arange(lefts.size + rows.size) >= lefts.size
-            partners = np.concatenate([rights, np.zeros(rows.size, np.int64)])
-            columns = {
-                "left_id": left.values(np.concatenate([lefts, rows])),
-                "right_id": right.values(partners, alone),
-                "at": self._instants(np.concatenate([pairs_at, rows_at])),
-            }
-            keys = np.concatenate([pair_keys, row_keys])
-        result = pa.table({**self.keys.arrays(keys), **columns})
+        parts = []
+        for key, emitted in found:
+            if emitted.lefts.size:
+                parts.append(self._table(key, emitted.lefts, emitted.rights, emitted.instants))
+            if emitted.rows.size:
+                parts.append(self._table(key, emitted.rows, None, emitted.row_instants))
+        nothing = np.empty(0, np.int64)
+        result = pa.concat_tables(parts) if parts else self._table(None, nothing, nothing, nothing)
         self._forget()
         return result
 
-    def _instants(self, ticks: Any) -> pa.Array:
+    def _table(self, key: int | None, lefts: Ids, rights: Ids | None, instants: Ids) -> pa.Table:
+        """Results of one key, without copying them; a left row without partner has none on the right."""
+        left, right = self.names
+        columns = {"left_id": left.values(lefts)}
+        if self.how not in ("semi", "anti"):
+            columns["right_id"] = (
+                pa.nulls(lefts.size, right.type or pa.int64()) if rights is None else right.values(rights)
+            )
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
-        return kind.to_arrow(ticks, ticks == FOREVER)
+        is_open = instants == FOREVER if instants.size and instants.max() == FOREVER else None
+        columns["at"] = kind.to_arrow(instants, is_open)
+        return pa.table({**self.keys.arrays(key, lefts.size), **columns})
 
     def _forget(self) -> None:
         """Let go of the ids of rows that are neither open nor live."""
@@ -175,9 +176,3 @@ class StreamJoin:
         for number, names in enumerate(self.names):
             if not names.plain:
                 names.keep_only(join.used_ids(number))
-
-
-def _together(parts: list[tuple[Any, ...]], columns: int) -> list[Ids]:
-    """The columns of all keys one after the other, in front of them the keys."""
-    whole = [(np.full(values[0].size, key), *values) for key, *values in parts]
-    return [np.concatenate([np.empty(0, np.int64), *(part[at] for part in whole)]) for at in range(columns)]
