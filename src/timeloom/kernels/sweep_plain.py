@@ -89,7 +89,11 @@ def sweep_plain(
         if not has_room:
             state[COMING], state[WANTED] = coming, wanted
             break
+        is_alone = (coming == 1) & (planned == 0) & (not is_over)
         state[DUE], strays, at, slot = 0, False, first, 0
+        for side in range(2):
+            if state[BUFFERED + side] == buffer.shape[1]:
+                scan(maps, side, buffer, state, pairs)
         while at < last or closing:
             has_ended, handle, start, end = True, -1, 0, time
             if at < last:
@@ -124,6 +128,7 @@ def sweep_plain(
                 state[HANDLES + side] += 1
                 enter(opened, side, slot_now, key, handle, start)
                 append(maps, side, handle, start, end, key)
+                element = maps[side, gapless.COUNT, 0] - 1
             own, other, bound = LEFT_READY + 2 * side, LEFT_READY + 2 * (1 - side), TIGHT + 8 * side
             what, fires = 0, MAX_TICK
             is_ready = ready(start, end, rules[0, own], rules[0, own + 1])
@@ -140,7 +145,12 @@ def sweep_plain(
                 rules[0, DECIDES + 1 - side] != 0,
             )
             what |= EXPIRE if leaves <= time else 0
-            if what:
+            if is_alone:
+                if what & FIRE:
+                    remember(maps, side, element, time, rules, buffer, state)
+                if what & EXPIRE:
+                    remove_element(maps, side, element)
+            elif what:
                 write(agenda, NOW, state[DUE], time, what, side, handle)
                 state[DUE] += 1
             if fires < MAX_TICK:
@@ -153,9 +163,9 @@ def sweep_plain(
             side = agenda[NOW, at, SIDE]
             element = find(maps, side, agenda[NOW, at, HANDLE])
             if agenda[NOW, at, WHAT] & FIRE and element >= 0:
-                remember(maps, side, element, time, rules, buffer, state)
                 if state[BUFFERED + side] == buffer.shape[1]:
                     scan(maps, side, buffer, state, pairs)
+                remember(maps, side, element, time, rules, buffer, state)
         for at in range(state[DUE]):
             side = agenda[NOW, at, SIDE]
             if agenda[NOW, at, WHAT] & EXPIRE:
