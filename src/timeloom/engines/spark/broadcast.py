@@ -12,7 +12,7 @@ from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.presence import presence
 from timeloom.engines.spark.readers import StreamedRows
-from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide, seal
+from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide
 from timeloom.engines.spark.slices import in_first_row
 
 
@@ -37,10 +37,9 @@ class Broadcast:
     @cached_property
     def side(self) -> DataFrame:
         """One row with the small side and its sieve, also if there are no rows."""
-        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
-        sealed = rows.mapInArrow(seal, f"{STREAM} binary").repartition(1)
+        rows = self.small.rows.select(*self.packing.own(self.small.admitted)).repartition(1)
         task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
-        made = sealed.mapInArrow(task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
+        made = rows.mapInArrow(task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
         return F.broadcast(made.agg(*(F.first(name).alias(name) for name in SMALL)))
 
     def rows(self) -> DataFrame:

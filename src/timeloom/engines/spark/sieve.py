@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from timeloom.engines.spark.parcels import SideLayout, admitted
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.sending import large
-from timeloom.engines.spark.sequenced_dispatch import sealed_stream, unsealed
+from timeloom.engines.spark.sequenced_dispatch import sealed_stream
 from timeloom.engines.ticks import Ticks
 from timeloom.model.policy import Policy
 
@@ -57,15 +56,9 @@ class Sieve:
         return cls(base, top, shift, np.concatenate([[0], np.cumsum(touched)]).astype(np.int32))
 
 
-def seal(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn the rows of a partition into Arrow streams."""
-    for table in large(batches):
-        yield pa.RecordBatch.from_arrays([pa.array([sealed_stream(table).to_pybytes()], pa.binary())], names=[STREAM])
-
-
 @dataclass(frozen=True)
 class SmallSide:
-    """Turns Arrow streams with all rows of a side into one row: a stream of the valid rows, and their sieve."""
+    """Turns all rows of a side into one: an Arrow stream of the valid rows, and their sieve."""
 
     layout: SideLayout
     pieces: tuple[Piece, ...]
@@ -73,9 +66,9 @@ class SmallSide:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Make the row; none if there are no rows."""
-        tables = [unsealed(sealed) for batch in batches for sealed in batch.column(STREAM)]
-        if tables:
-            values = self._row(pa.concat_tables(tables))
+        received = [batch for batch in batches if batch.num_rows]
+        if received:
+            values = self._row(pa.Table.from_batches(received))
             columns = [pa.array([value], kind) for value, kind in zip(values, _TYPES, strict=True)]
             yield pa.RecordBatch.from_arrays(columns, names=list(SMALL))
 
