@@ -164,9 +164,7 @@ def main() -> None:
             print(f"{rows:,} rows a side, {batches} batches, {ACTIVE:,} active, {KEYS} keys, {expected:,} pairs")
             print(f"  Timeloom: {rate(told):>10,.0f} endpoint events/s   {took:.1f} s")
             print(f"  Spark:    {2 * rate(peer_told):>10,.0f} endpoint events/s   {peer_took:.1f} s (two a row)")
-            print(
-                f"  ratio {rate(told) / (2 * rate(peer_told)):.2f}; pairs that Spark has less: {expected - theirs.size:,}"
-            )
+            print(f"  ratio {rate(told) / (2 * rate(peer_told)):.2f}; Spark has less pairs: {expected - theirs.size:,}")
             print(f"  state rows by batch: {[each['numRowsTotal'] for each in state]}")
             print(f"  bytes of state by batch: {state_bytes(spark, here / 'ours/state', batches)}")
     finally:
