@@ -16,6 +16,7 @@ span     = ["-"] (number | INTERVAL text [unit] | INTERVAL number unit)
 from typing import Any, NoReturn
 
 from timeloom.errors import TimeloomError
+from timeloom.model.join import How
 from timeloom.model.names import relation as find_relation
 from timeloom.model.relation import Relation
 from timeloom.model.slide import MEANINGS, Slide
@@ -24,7 +25,7 @@ from timeloom.query.statement import JoinSource, PeriodColumns, Source, TableRef
 from timeloom.query.text import END, Token, error_at
 
 NAMES = ("VAR", "IDENTIFIER")
-KINDS = {
+KINDS: dict[str, How] = {
     "INNER": "inner",
     "LEFT": "left",
     "RIGHT": "right",
@@ -231,12 +232,12 @@ class SourceParser:
             self._fail(f"expected ON {left.alias}.period <relation> {right.alias}.period, or TEMPORAL before JOIN")
         return JoinSource(left, right, how, relation, tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
 
-    def _kind(self) -> str:
-        kind = KINDS.get(self._next.word, "inner")
+    def _kind(self) -> How:
+        kind: How = KINDS.get(self._next.word, "inner")
         if self._next.word in KINDS:
             self._take()
         if kind == "left" and self._next.word in ("SEMI", "ANTI"):
-            kind = self._take().word.lower()
+            kind = "semi" if self._take().word == "SEMI" else "anti"
         if kind in ("left", "right", "full"):
             self._word("OUTER")
         return kind

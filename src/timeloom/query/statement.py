@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from timeloom.model.join import How
 from timeloom.model.relation import Relation
 from timeloom.model.slide import Meaning, Slide
 from timeloom.query.text import Token
@@ -40,7 +41,7 @@ class JoinSource:
 
     left: TableRef
     right: TableRef
-    how: str
+    how: How
     relation: Relation | None
     left_on: tuple[str, ...] = ()
     right_on: tuple[str, ...] = ()
