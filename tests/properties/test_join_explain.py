@@ -53,3 +53,9 @@ def test_an_impossible_relation_says_so():
 def test_unknown_verbs_are_refused():
     with pytest.raises(tl.UsageError, match="'joyn' is no verb. Did you mean 'join'"):
         tl.explain("joyn")
+
+
+def test_candidates_of_an_equality_are_the_pairs_that_share_the_endpoint():
+    rows = pa.table({"start": [1, 1, 2], "end": [3, 4, 5]})
+    assert tl.explain(tl.join, rows, rows, "starts")["candidates"] == 5
+    assert tl.explain(tl.join, rows, rows, "meets")["candidates"] == 0

@@ -1,17 +1,18 @@
 """The join on an endpoint that the relation fixes: looked up in a hash table, without sorting either side."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from timeloom.engines.drivers import Driver
-from timeloom.engines.matches import Array, Page
+from timeloom.engines.matches import PAGE, Array, Page
 from timeloom.engines.matching import Limits, Problem, are_near, limits_of
 from timeloom.engines.threads import shares
 from timeloom.kernels.equal_endpoints import Buckets, distribute, look_up
+from timeloom.model.box import FREE
 
 
 class Pin(NamedTuple):
@@ -39,9 +40,10 @@ class Equality:
         return list(pairwise(edges))
 
     def candidates(self) -> int:
-        """How many driven rows are looked at: here, those that match."""
-        rows = self.driving.rows.ids, self.driven.rows.ids
-        return sum(lefts.size for lefts, _ in self.pairs((rows[0], rows[1]), 0, self.driving.heads.size - 1, 1 << 20))
+        """How many pairs have the endpoint that the relation fixes, whatever the other one."""
+        every = replace(self, rest=limits_of((FREE, FREE)))
+        rows = np.arange(max(self.driving.rows.ids.size, self.driven.rows.ids.size))
+        return sum(lefts.size for part in self.parts(1) for lefts, _ in every.pairs((rows, rows), *part, PAGE))
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Values are looked up for pairs, not for rows."""
