@@ -17,6 +17,7 @@ from timeloom.model.sequenced import CoalesceRequest, GapsRequest
 from timeloom.operators import temporal_aggregate as aggregate_verb
 from timeloom.operators import temporal_antijoin as antijoin_verb
 from timeloom.operators import temporal_join as join_verb
+from timeloom.operators.options import arguments
 
 pytestmark = pytest.mark.spark
 
@@ -110,7 +111,9 @@ def test_temporal_aggregate(spark, by):
     frame = on_spark(spark, rows)
     cases = []
     for fill, within, sliced in [(False, None, SLICES), (False, (3, 37), [7]), (True, None, [7])]:
-        request = aggregate_verb._request(MEASURES, by=by, fill=fill, within=within)
+        request = aggregate_verb._request(
+            arguments(tl.temporal_aggregate, frame, MEASURES, by=by, fill=fill, within=within)
+        )
         expected = tl.temporal_aggregate(rows, MEASURES, by=by, fill=fill, within=within)
         for slices in sliced:
             plan = temporal_aggregate.temporal_aggregate(frame, request, slices)
@@ -124,7 +127,7 @@ def test_temporal_antijoin(spark, on):
     right = right.filter(pc.is_valid(right["end"]))
     frames = on_spark(spark, left), on_spark(spark, right)
     expected = tl.temporal_antijoin(left, right, on=on)
-    request = antijoin_verb._request(on=on)
+    request = antijoin_verb._request(arguments(tl.temporal_antijoin, *frames, on=on))
     cases = [(s, temporal_antijoin.temporal_antijoin(*frames, request, s), expected) for s in SLICES]
     assert_same(cases)
 
@@ -135,7 +138,7 @@ def test_temporal_join(spark, on):
     frames = on_spark(spark, left), on_spark(spark, right)
     cases = []
     for how, sliced in {"inner": [None, 64], "left": [7], "right": [2], "full": [1, 7]}.items():
-        (request,) = join_verb._requests(2, on=on, how=how)
+        (request,) = join_verb._requests(2, arguments(tl.temporal_join, *frames, on=on, how=how))
         expected = tl.temporal_join(left, right, on=on, how=how)
         cases += [((how, s), temporal_join.temporal_join(*frames, request, s), expected) for s in sliced]
     assert_same(cases)

@@ -14,6 +14,7 @@ from timeloom.engines.spark import temporal_aggregate as spark_aggregate
 from timeloom.model.policy import Policy
 from timeloom.model.sequenced import CoalesceRequest
 from timeloom.operators import temporal_aggregate as aggregate_verb
+from timeloom.operators.options import arguments
 
 pytestmark = pytest.mark.spark
 
@@ -55,7 +56,7 @@ def test_time_types_and_open_ends(spark, kind):
     written = {"date": "date", "zoned": "timestamp", "unzoned": "timestamp_ntz"}[kind]
     frame = spark.createDataFrame(rows, f"start {written}, end {written}, room string, since {written}").repartition(3)
     aggregates = {"n": "count", "first": ("since", "min"), "all": ("since", "collect")}
-    request = aggregate_verb._request(aggregates, by="room", period=period)
+    request = aggregate_verb._request(arguments(tl.temporal_aggregate, frame, aggregates, by="room", period=period))
     found = spark_aggregate.temporal_aggregate(frame, request, 7).toArrow()
     assert plain(found) == plain(tl.temporal_aggregate(rows, aggregates, by="room", period=period))
     lonely = tl.temporal_antijoin(frame, frame.where("room = 'b'"), period=period).toArrow()

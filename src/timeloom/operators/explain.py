@@ -1,11 +1,11 @@
 """`explain`: the plan that a call would run."""
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.explanation import Explanation
+from timeloom.operators.options import arguments
 from timeloom.operators.registry import verbs
 
 
@@ -33,7 +33,5 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
         raise UsageError(f"{name!r} is no verb. {did_you_mean(name, known)}")
     if found.explain is None:
         raise UsageError(f"{name} runs in one way only; there is nothing to explain")
-    asked = signature(found.function).bind(*args, **kwargs)
-    asked.apply_defaults()
-    plan: Explanation = found.explain(asked.arguments)
+    plan: Explanation = found.explain(arguments(found.function, *args, **kwargs))
     return plan
