@@ -189,6 +189,7 @@ def test_a_database_table_and_its_password(here, spark):
     assert not [file for file in (here / "r").iterdir() if "sesame" in file.read_text()]
 
 
+@pytest.mark.processes
 def test_a_driver_killed_in_mid_write_leaves_the_old_output(here):
     (here / "out/answered").mkdir(parents=True)
     (here / "out/answered/old").write_text("old")

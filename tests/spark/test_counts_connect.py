@@ -9,6 +9,7 @@ import pytest
 
 
 @pytest.mark.spark
+@pytest.mark.processes
 def test_counts_through_connect(tmp_path):
     environment = {**os.environ, "SPARK_LOCAL_DIRS": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}

@@ -9,6 +9,7 @@ import pytest
 
 
 @pytest.mark.spark
+@pytest.mark.processes
 @pytest.mark.timeout(600)
 def test_a_result_of_a_hundred_times_its_input_in_workers_of_a_gibibyte(tmp_path):
     environment = {**os.environ, "SPARK_LOCAL_DIRS": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}

@@ -9,6 +9,7 @@ import pytest
 
 
 @pytest.mark.spark
+@pytest.mark.processes
 def test_a_stream_through_connect(tmp_path):
     tests = Path(__file__).parents[1]
     environment = {**os.environ, "SPARK_LOCAL_DIRS": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}

@@ -150,6 +150,7 @@ def wait_for(condition, process, seconds=240):
 
 
 @pytest.mark.spark
+@pytest.mark.processes
 def test_killed_in_the_middle_of_a_batch_and_stopped_by_a_signal(here, session):
     """Killed while a batch is under way, started again, stopped by SIGTERM: no pair is lost, and none comes twice."""
     cuts = [(0, 2), (3, 4), (5, 8), (9, END)]
