@@ -149,7 +149,8 @@ def main() -> None:
         if options.only in case:
             bench.run(case, target, case.split("{")[0], condition, **limits)
     if options.only in "long-lived":
-        bench.load(uniform(rows, 10, 1, domain=rows), uniform(rows, 10, 2, domain=rows, long_lived=0.001))
+        lasting = uniform(rows, 10, 2, domain=rows, long_lived=0.001, longest=0.1)
+        bench.load(uniform(rows, 10, 1, domain=rows), lasting)
         bench.run("intersects, long-lived", "15 x", "intersects", INTERSECTS)
     if options.only in "mean 100":
         bench.load(uniform(rows, 100, 1, domain=rows), uniform(rows, 100, 2, domain=rows))
