@@ -161,7 +161,7 @@ def main() -> None:
         growth(bench, rows)
     if options.only in "polars":
         bench.load(uniform(rows // 10, 10, 1, domain=rows // 10), uniform(rows // 10, 10, 2, domain=rows // 10))
-        ours, theirs = side_by_side(bench.ours("intersects"), lambda: polars_join(bench.left, bench.right), 1)
+        ours, theirs = side_by_side(bench.ours("intersects"), lambda: polars_join(bench.left, bench.right))
         bench.lines.append(Line(f"intersects, {rows // 10:,} rows", ours, "Polars join_where", theirs))
     show("The relation join on local tables", bench.lines)
 
