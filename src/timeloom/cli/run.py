@@ -1,6 +1,7 @@
 """``timeloom run``: a pipeline, with progress and a report."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -11,15 +12,26 @@ from timeloom.errors import UsageError
 if TYPE_CHECKING:
     from timeloom.pipeline.models import Cluster
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def run_options(command: F) -> F:
+    """Add the options of every command that runs a file."""
+    for option in (
+        click.option("--report", metavar="DIRECTORY", help="Where to write report.json and report.html."),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated."),
+        click.option("--remote", help="A Spark Connect address, such as sc://host:15002."),
+        click.option("--master", help="The Spark master, such as local[4] or spark://host:7077. [default: local[*]]"),
+    ):
+        command = option(command)
+    return command
+
 
 @with_debug
 @click.command("run", short_help="Run a pipeline file")
 @click.argument("file")
 @click.option("--engine", type=click.Choice(["spark", "local"]), help="Run on this engine, whatever the file says.")
-@click.option("--master", help="The Spark master, such as local[4] or spark://host:7077. [default: local[*]]")
-@click.option("--remote", help="A Spark Connect address, such as sc://host:15002.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
-@click.option("--report", metavar="DIRECTORY", help="Where to write report.json and report.html.")
+@run_options
 @click.pass_obj
 def command(
     state: State,

@@ -2,7 +2,7 @@
 
 import click
 
-from timeloom.cli.run import cluster_of
+from timeloom.cli.run import cluster_of, run_options
 from timeloom.cli.screen import progress, say
 from timeloom.cli.state import State, with_debug
 from timeloom.errors import UsageError
@@ -12,10 +12,7 @@ from timeloom.errors import UsageError
 @click.command("stream", short_help="Run a streaming join from its file")
 @click.argument("file")
 @click.option("--once", is_flag=True, help="Take what is there now and stop, whatever the file says.")
-@click.option("--master", help="The Spark master, such as local[4] or spark://host:7077. [default: local[*]]")
-@click.option("--remote", help="A Spark Connect address, such as sc://host:15002.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
-@click.option("--report", metavar="DIRECTORY", help="Where to write report.json and report.html.")
+@run_options
 @click.pass_obj
 def command(
     state: State,

@@ -43,6 +43,14 @@ def _format_by_suffix(data: Any) -> Any:
     return data
 
 
+def known_types(columns: dict[str, str] | None) -> dict[str, str] | None:
+    """Read the types of a schema."""
+    try:
+        return columns and {name: parse_type(kind, name) for name, kind in columns.items()}
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
 def as_list(value: Any) -> Any:
     """One name stands for a list of one."""
     return [value] if isinstance(value, str) else value
@@ -80,13 +88,7 @@ class Source(Part):
     _keys = field_validator("keys", "required", mode="before")(as_list)
     _period = field_validator("period", mode="before")(read_period)
 
-    @field_validator("columns")
-    @classmethod
-    def _known_types(cls, columns: dict[str, str] | None) -> dict[str, str] | None:
-        try:
-            return columns and {name: parse_type(kind, name) for name, kind in columns.items()}
-        except UsageError as error:
-            raise ValueError(str(error)) from error
+    _types = field_validator("columns")(known_types)
 
     @model_validator(mode="after")
     def _whole(self) -> "Source":

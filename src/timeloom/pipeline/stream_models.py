@@ -9,8 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from timeloom.errors import UsageError
 from timeloom.model.ticks import parse_span
-from timeloom.pipeline.models import Cluster, Part, as_list
-from timeloom.pipeline.types import parse_type
+from timeloom.pipeline.models import Cluster, Part, as_list, known_types
 
 AVAILABLE_NOW = "available-now"
 RATE_COLUMNS = ("timestamp", "value")
@@ -47,13 +46,7 @@ class StreamSource(Part):
     arrives: Literal["events", "start", "end"] = "events"
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
-    @field_validator("columns")
-    @classmethod
-    def _known_types(cls, columns: dict[str, str] | None) -> dict[str, str] | None:
-        try:
-            return columns and {name: parse_type(kind, name) for name, kind in columns.items()}
-        except UsageError as error:
-            raise ValueError(str(error)) from error
+    _types = field_validator("columns")(known_types)
 
     @model_validator(mode="after")
     def _whole(self) -> "StreamSource":
