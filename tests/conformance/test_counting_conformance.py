@@ -87,15 +87,15 @@ def static(spark):
 
 def test_slices(spark):
     calls = [
-        {"relation": relation, "strategy": "slices", "aggregates": AGGREGATES}
-        for relation in ("intersects", "before | after | during")
+        {"relation": "intersects", "strategy": "slices", "aggregates": AGGREGATES},
+        {"relation": "before | after | during", "strategy": "slices", "aggregates": {"least": ("price", "min")}},
     ]
     assert_same(spark, table(1), table(2, rows=45), calls)
 
 
 @pytest.mark.usefixtures("static")
 def test_slices_without_adaptive_execution(spark):
-    assert_same(spark, table(1), table(2, rows=45), [{"strategy": "slices", "aggregates": AGGREGATES}])
+    assert_same(spark, table(1), table(2, rows=45), [{"strategy": "slices", "aggregates": {"sum": ("number", "sum")}}])
 
 
 def test_a_hot_key_and_keys_of_different_types(spark):

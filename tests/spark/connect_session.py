@@ -1,55 +1,96 @@
-"""Joins through Spark Connect, run in a process of its own: a session is either classic or Connect."""
+"""Every kind of verb through Spark Connect, run in a process of its own: a session is either classic or Connect."""
 
-import os
 import sys
+import tempfile
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import timeloom as tl
+from stream_files import END, LEFT, RIGHT, ROCKSDB, certain_pairs, endpoints, found_in, run_to_files, stream, write
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
+AGGREGATES = {"total": ("price", "sum"), "mean": ("key", "avg"), "most": ("price", "max")}
+WINDOWS = {
+    "sys": tl.Slide(2, 3, 1),
+    "app": tl.Slide(1, 3, 1),
+    "steps": 6,
+    "select": {"most": ("price", "max")},
+    "sys_period": ("start", "end"),
+    "app_period": ("start", "end"),
+}
+CALLS = [
+    (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "inner", "strategy": "slices"}),
+    (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "full", "strategy": "keys"}),
+    (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "left", "strategy": "broadcast"}),
+    (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "anti"}),
+    (tl.join, 2, {"algorithm": "skip"}),
+    (tl.stab, 1, {"at": [3, 9, 3]}),
+    (tl.coalesce, 1, {"by": "key"}),
+    (tl.gaps, 1, {"by": "key", "within": (0, 30)}),
+    (tl.temporal_aggregate, 1, {"by": "key", "aggregates": {"n": "count"}}),
+    (tl.temporal_antijoin, 2, {"on": "key"}),
+    (tl.temporal_join, 2, {"on": "key", "how": "full"}),
+    (tl.count_join, 2, {"strategy": "slices", "aggregates": AGGREGATES}),
+    (tl.count_join, 2, {"strategy": "broadcast", "aggregates": AGGREGATES}),
+    (tl.top_k, 2, {"k": 2, "by": "key", "ties": "all", "strategy": "slices"}),
+    (tl.sliding_windows, 1, WINDOWS),
+]
 
 
-def rows_of(result):
-    return sorted(map(repr, (tuple(row) for row in result)))
+def rows_of(table):
+    return sorted(map(repr, table.to_pylist()))
 
 
 def table(step):
     starts = [(number * step) % 17 for number in range(30)]
-    ends = [start + 1 + number % 5 for number, start in enumerate(starts)]
-    return pa.table({"start": starts, "end": ends, "key": [number % 3 for number in range(30)], "id": range(30)})
+    return pa.table(
+        {
+            "start": starts,
+            "end": [start + 1 + number % 9 for number, start in enumerate(starts)],
+            "key": [number % 3 for number in range(30)],
+            "price": [number * 0.1 for number in range(30)],
+            "id": range(30),
+        }
+    )
+
+
+def check_verbs(spark):
+    tables = table(5), table(7)
+    frames = [spark.createDataFrame(rows) for rows in tables]
+    for verb, inputs, options in CALLS:
+        found = verb(*frames[:inputs], **options).toArrow()
+        local = {name: option for name, option in options.items() if name != "strategy"}
+        assert rows_of(found) == rows_of(verb(*tables[:inputs], **local)), (verb, options)
+    assert tl.explain(tl.join, *frames)["strategy"] in ("broadcast", "slices")
+    good, rejected = tl.join(*frames, on_invalid="quarantine")
+    assert good.count() > 0
+    assert rejected.count() == 0
+
+
+def check_a_stream(spark, folder):
+    write(folder / "left", 0, endpoints(LEFT, 0, END))
+    write(folder / "right", 0, endpoints(RIGHT, 0, END))
+    frame = tl.stream_join(stream(spark, folder / "left"), stream(spark, folder / "right"), "overlaps", on="key")
+    run_to_files(frame, folder / "out", folder / "checkpoint")
+    assert found_in(spark, folder / "out") == certain_pairs("overlaps")
 
 
 def main():
     spark = (
         SparkSession.builder.remote("local[2]")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
+        .config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
         .getOrCreate()
     )
     tl.install(spark)
-    left, right = table(5), table(7)
-    frames = spark.createDataFrame(left), spark.createDataFrame(right)
-    for strategy, how in (("slices", "inner"), ("keys", "full"), ("broadcast", "left"), ("auto", "anti")):
-        call = {"relation": "overlaps | during", "on": "key", "how": how, "strategy": strategy}
-        found = tl.join(*frames, **call).toArrow().to_pylist()
-        expected = tl.join(left, right, **{**call, "strategy": "auto"}).to_pylist()
-        assert rows_of(map(dict.values, found)) == rows_of(map(dict.values, expected)), call
-    assert tl.explain(tl.join, *frames)["strategy"] in ("broadcast", "slices")
-    good, rejected = tl.join(*frames, on_invalid="quarantine")
-    assert good.count() > 0
-    assert rejected.count() == 0
-    one = [(tl.coalesce, {}), (tl.gaps, {"within": (0, 30)}), (tl.temporal_aggregate, {"aggregates": {"n": "count"}})]
-    for verb, options in one:
-        found, expected = (verb(rows, by="key", **options) for rows in (frames[0], left))
-        assert rows_of(found.collect()) == rows_of(map(dict.values, expected.to_pylist())), verb
-    for verb, options in ((tl.temporal_antijoin, {}), (tl.temporal_join, {"how": "full"})):
-        found, expected = (verb(*rows, on="key", **options) for rows in (frames, (left, right)))
-        assert rows_of(found.collect()) == rows_of(map(dict.values, expected.to_pylist())), verb
+    check_verbs(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        check_a_stream(spark, Path(folder))
     spark.stop()
-    print("the same rows through Connect")
+    print("the same through Connect")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

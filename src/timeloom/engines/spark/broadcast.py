@@ -14,6 +14,7 @@ from timeloom.engines.spark.presence import presence
 from timeloom.engines.spark.readers import StreamedRows
 from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide
 from timeloom.engines.spark.slices import in_first_row
+from timeloom.engines.spark.workers import mapped
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Broadcast:
         """One row with the small side and its sieve, also if there are no rows."""
         rows = self.small.rows.select(*self.packing.own(self.small.admitted)).repartition(1)
         task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
-        made = rows.mapInArrow(task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
+        made = mapped(rows, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
         return F.broadcast(made.agg(*(F.first(name).alias(name) for name in SMALL)))
 
     def rows(self) -> DataFrame:

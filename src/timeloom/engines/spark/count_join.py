@@ -21,6 +21,7 @@ from timeloom.engines.spark.counting_totals import finished, part_field, parts_o
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.pieces import replication
 from timeloom.engines.spark.tasks import Matcher
+from timeloom.engines.spark.workers import mapped
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
@@ -77,7 +78,7 @@ class SparkCount(SparkJoin):
             tuple(self.schema.names),
             best,
         )
-        result = rows.mapInArrow(task, self.schema)
+        result = mapped(rows, task, self.schema)
         undecided = plan.undecided("left")
         return result if undecided is None else result.unionAll(self._added_up(rows, matcher, undecided))
 
@@ -91,7 +92,7 @@ class SparkCount(SparkJoin):
             [*fields, T.StructField(COUNT, T.LongType()), *(part_field(part, right) for part in self.parts)]
         )
         task = PartialCountTask(matcher, self.parts, self.packing.right, tuple(reported.names))
-        found = rows.mapInArrow(task, reported).groupBy(*names)
+        found = mapped(rows, task, reported).groupBy(*names)
         totals = found.agg(F.sum(COUNT).alias(COUNT), *(total(part, right) for part in self.parts))
         places = ["start", "end", *(f"p{self.packing.left[key]}" for key in keys)]
         known = totals.toDF(*(f"known_{name}" for name in names), *reported.names[len(names) :])

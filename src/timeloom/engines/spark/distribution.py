@@ -17,6 +17,7 @@ from timeloom.engines.spark.readers import ShuffledParcels
 from timeloom.engines.spark.sending import KEY, Scattered, Sealing, Sender
 from timeloom.engines.spark.sequenced_dispatch import PARCELS
 from timeloom.engines.spark.slices import boundaries, in_first_row, sampled
+from timeloom.engines.spark.workers import mapped
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Distribution:
         names = tuple(f"p{place}" for place in places.values())
         kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places.values()]
         ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
-        return self._marked(sent).mapInArrow(Scattered(self._sender(sent), names), T.StructType([*ticks, *kinds]))
+        return mapped(self._marked(sent), Scattered(self._sender(sent), names), T.StructType([*ticks, *kinds]))
 
     @cached_property
     def cuts(self) -> Column:
@@ -72,8 +73,10 @@ class Distribution:
 
     def _shuffled(self, scattered_only: str) -> DataFrame:
         parcels = [
-            self._marked(sent).mapInArrow(
-                Sealing(self._sender(sent), scattered_only=sent.admitted.side == scattered_only), PARCELS
+            mapped(
+                self._marked(sent),
+                Sealing(self._sender(sent), scattered_only=sent.admitted.side == scattered_only),
+                PARCELS,
             )
             for sent in (self.left, self.right)
         ]

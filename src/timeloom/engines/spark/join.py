@@ -22,6 +22,7 @@ from timeloom.engines.spark.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
 from timeloom.engines.spark.unmatched import alone, decided, matched_schema
+from timeloom.engines.spark.workers import mapped
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -156,7 +157,7 @@ class SparkJoin:
         plan = self.plan()
         matcher = self._matcher(plan.reader)
         task = JoinTask(matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right))
-        result = plan.rows().mapInArrow(task, self.schema)
+        result = mapped(plan.rows(), task, self.schema)
         for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
             undecided = plan.undecided(side)
             if undecided is not None:
@@ -168,7 +169,7 @@ class SparkJoin:
         schema = (self.right if side == "right" else self.left).schema
         places = self.packing.right if side == "right" else self.packing.left
         reported = matched_schema([schema[key].dataType for key in keys])
-        matched = plan.rows_to_decide(side).mapInArrow(MatchedTask(matcher, side), reported)
+        matched = mapped(plan.rows_to_decide(side), MatchedTask(matcher, side), reported)
         kept = decided(rows, matched, [places[key] for key in keys], keep_matched=self.request.how == "semi")
         return alone(kept, side, self.columns, self.schema, self.packing)
 

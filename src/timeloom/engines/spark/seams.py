@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.sequenced_dispatch import END, SLICE, START, parcel, unsealed
 from timeloom.engines.spark.sequenced_rows import Delivery, Received, Writer
+from timeloom.engines.spark.workers import mapped
 from timeloom.engines.ticks import Ticks
 
 SEALED = "place int, seam boolean, parcel binary"
@@ -78,8 +79,8 @@ class SeamTask:
 
 def joined(rows: DataFrame, task: SliceTask, seams: SeamTask, schema: T.StructType) -> DataFrame:
     """The plan of both steps."""
-    sealed = rows.mapInArrow(task, SEALED)
-    return sealed.repartitionById(task.delivery.partitions, F.col("place")).mapInArrow(seams, schema)
+    sealed = mapped(rows, task, SEALED)
+    return mapped(sealed.repartitionById(task.delivery.partitions, F.col("place")), seams, schema)
 
 
 def _sealed(table: pa.Table, place: int, *, seam: bool) -> Iterator[pa.RecordBatch]:

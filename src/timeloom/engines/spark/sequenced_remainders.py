@@ -29,6 +29,7 @@ from timeloom.engines.spark.sequenced_faults import fault, judged
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
+from timeloom.engines.spark.workers import mapped
 from timeloom.engines.ticks import PeriodTicks
 from timeloom.kernels.sequenced import Pieces
 from timeloom.model.naming import Keys
@@ -79,7 +80,7 @@ class Remainders:
             schema,
             ticks,
         )
-        return self._sent().mapInArrow(task, schema)
+        return mapped(self._sent(), task, schema)
 
     def _sent(self) -> DataFrame:
         ranked = [self._ticked(side, [F.expr(f"{self._rank(side)} AS rank")]) for side in (self.mine, self.other)]

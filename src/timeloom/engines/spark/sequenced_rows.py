@@ -19,6 +19,7 @@ from timeloom.engines.spark.sequenced_faults import fault, judged
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
+from timeloom.engines.spark.workers import mapped
 from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -67,7 +68,7 @@ class GroupedRows:
             rows = rows.drop(KEY)
         if self.slicing.slices > 1:
             rows = self.slicing.attached(rows, self._ranked())
-        parcels = rows.mapInArrow(Dispatch(self.slicing.partitions), PARCELS)
+        parcels = mapped(rows, Dispatch(self.slicing.partitions), PARCELS)
         return parcels.repartitionById(self.slicing.partitions, F.col("place"))
 
     def _ranked(self) -> DataFrame:

@@ -17,6 +17,7 @@ from timeloom.engines.spark.boundaries import COPIES, SAMPLE, copies, estimated_
 from timeloom.engines.spark.session import cores, shuffle_partitions
 from timeloom.engines.spark.sizes import estimated_bytes
 from timeloom.engines.spark.slices import SLICES, in_first_row, number
+from timeloom.engines.spark.workers import mapped
 
 Ticks = NDArray[np.int64]
 
@@ -102,7 +103,7 @@ class GroupSlicing:
         """
         timed = ranked.select("low", "high", "key", "rank").where("low IS NOT NULL")
         sample = timed.orderBy("rank").limit(SAMPLE).coalesce(1)
-        return F.broadcast(sample.mapInArrow(self, "chosen map<bigint, array<bigint>>"))
+        return F.broadcast(mapped(sample, self, "chosen map<bigint, array<bigint>>"))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn the sample into one row: the boundaries of each hot group, by the hash of the group."""

@@ -14,6 +14,7 @@ from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.boundaries import SAMPLE
 from timeloom.engines.spark.cuts import RESULT, CutTask
 from timeloom.engines.spark.ticks import literal
+from timeloom.engines.spark.workers import mapped
 from timeloom.model.ticks import MIN_TICK
 
 HASHED = 3
@@ -44,7 +45,7 @@ def boundaries(rows: DataFrame, task: CutTask) -> DataFrame:
 
     Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
     """
-    return rows.orderBy("rank").limit(SAMPLE).coalesce(1).mapInArrow(task, RESULT)
+    return mapped(rows.orderBy("rank").limit(SAMPLE).coalesce(1), task, RESULT)
 
 
 def in_first_row(value: Column) -> Column:

@@ -22,6 +22,7 @@ from timeloom.engines.history import read_history
 from timeloom.engines.local import sliding_windows as local
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.engines.spark.sequenced_measures import measure_fields
+from timeloom.engines.spark.workers import mapped
 from timeloom.errors import UsageError
 from timeloom.kernels.bisw import Ticks, Windows
 from timeloom.model.explanation import Explanation
@@ -87,19 +88,19 @@ class Plan:
         """The rows that enter and leave."""
         none = self.history.sys_start
         schema = _spark_schema(local.changes(self.sample, none, none, self.request.steps).schema)
-        return self.df.mapInArrow(partial(_changes, request=self.request, windows=self.windows), schema)
+        return mapped(self.df, partial(_changes, request=self.request, windows=self.windows), schema)
 
     def members(self, columns: list[str]) -> DataFrame:
         """The rows inside each step."""
         none = self.history.sys_start
         sample = local.members(self.sample, none, none).select([STEP, *columns])
         task = partial(_members, request=self.request, windows=self.windows, columns=columns)
-        return self.df.mapInArrow(task, _spark_schema(sample.schema))
+        return mapped(self.df, task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
         """The rows with an invalid period, and why."""
         sample = local.admit_history(self.sample, self.request)[1]
-        return self.df.mapInArrow(partial(_rejected, request=self.request), _spark_schema(sample.schema))
+        return mapped(self.df, partial(_rejected, request=self.request), _spark_schema(sample.schema))
 
     def aggregates(self) -> DataFrame:
         """One row a step, in order, also for steps without rows."""
@@ -125,7 +126,7 @@ class Plan:
         sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
         task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
         totals = [_TOTAL[str(part.function)](part.name).alias(part.name) for part in self.parts]
-        return frame.mapInArrow(task, _spark_schema(sample.schema)).groupBy(STEP).agg(*totals)
+        return mapped(frame, task, _spark_schema(sample.schema)).groupBy(STEP).agg(*totals)
 
     def _from_rows(self) -> DataFrame | None:
         """Measures that need all rows of a step at once."""

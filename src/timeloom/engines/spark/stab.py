@@ -16,6 +16,7 @@ from timeloom.engines.instants import instant_ticks, stabbed
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.ticks import PeriodColumns, literal
+from timeloom.engines.spark.workers import mapped
 from timeloom.engines.ticks import Ticks
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
@@ -41,7 +42,7 @@ def stab(df: DataFrame, request: StabRequest) -> Any:
     names = tuple(admitted.schema.names)
     if not quarantined or instants.size > FEW:
         task = StabTask(request.period, request.policy, instants, names)
-        found = found.mapInArrow(task, _renamed(admitted))
+        found = mapped(found, task, _renamed(admitted))
     return answer(found.toDF(*names), [admitted], request.policy)
 
 

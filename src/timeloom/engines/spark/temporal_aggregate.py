@@ -15,6 +15,7 @@ from timeloom.engines.spark.sequenced_measures import AggregateTask, measure_fie
 from timeloom.engines.spark.sequenced_periods import period_writer
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.spark.workers import mapped
 from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import AggregateRequest
 
@@ -33,7 +34,7 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
     rows = _rows(admitted, request, slicing)
     writer = Writer(schema, period_writer(admitted), admitted.names)
     task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
-    result = rows.sent().mapInArrow(task, schema)
+    result = mapped(rows.sent(), task, schema)
     if request.fill:
         result = result.unionAll(_empty_time(admitted, request, slicing, schema))
     return answer(result, [admitted], request.policy)
