@@ -228,6 +228,29 @@ def test_never_ending_periods(name, left, right):
     assert found == join_pairs(open_left, open_right, RELATIONS[name])
 
 
+def far(time: int) -> int:
+    """The second half of the time is near the end of the axis."""
+    return time if time <= LAST // 2 else 2**63 - 40 + time
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+@settings(max_examples=12, deadline=None)
+@given(left=tables, right=tables, stored=st.booleans())
+def test_a_stream_may_come_near_the_end_of_the_axis(name, left, right, stored):
+    wanted = relation(name)
+    join, parts = EndpointJoin(wanted), []
+    for first, last in ((0, LAST // 2), (LAST // 2 + 1, LAST - 2), (LAST - 1, LAST)):
+        moved = ([(far(start), far(end)) for start, end in table] for table in (left, right))
+        parts.append(join.push(*(batch(table, "events", far(first), far(last), False) for table in moved), far(last)))
+        join = reborn(join, wanted, "inner") if stored else join
+    parts.append(join.close())
+    assert not any(part.refused for part in parts)
+    assert sorted(pair for part in parts for pair in pairs_of(part)) == [
+        (i, j, far(certain_from(wanted.holds, left[i], right[j])))
+        for i, j in join_pairs(left, right, lambda r, s, *_: wanted.holds(r, s))
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "limits", "kept"),
     [("iseql.start_preceding", {"delta": 2}, 0), ("intersects", {}, 1), ("before", {}, 1), ("overlaps", {}, 1)],

@@ -77,15 +77,14 @@ def remove_element(maps: Cells, which: int, element: int) -> None:
     if after >= 0:
         maps[which, BEFORE, after] = before
     last = maps[which, COUNT, 0] - 1
+    if element != last:
+        for row in range(HEAD):
+            maps[which, row, element] = maps[which, row, last]
+        before, after = maps[which, BEFORE, element], maps[which, AFTER, element]
+        point_to(maps, which, before, element)
+        if after >= 0:
+            maps[which, BEFORE, after] = element
     maps[which, COUNT, 0] = last
-    if element == last:
-        return
-    for row in range(HEAD):
-        maps[which, row, element] = maps[which, row, last]
-    before, after = maps[which, BEFORE, element], maps[which, AFTER, element]
-    point_to(maps, which, before, element)
-    if after >= 0:
-        maps[which, BEFORE, after] = element
 
 
 def contents(maps: Cells, which: int) -> Cells:

@@ -12,6 +12,9 @@ from timeloom.kernels.jit import compiled
 ID, HANDLE, START = range(3)
 """The columns of a slot; a free one has a handle of -1. The last slot of a side holds the number of rows."""
 
+SPREAD = 40503
+"""An odd number, so that all slots are used."""
+
 
 def empty_rows(room: int) -> Cells:
     """Tables for two sides with room for this many rows each, a power of two."""
@@ -22,8 +25,8 @@ def empty_rows(room: int) -> Cells:
 
 @compiled
 def home(key: int, mask: int) -> int:
-    """The slot at which the search for an id begins."""
-    return (key ^ (key >> 15) ^ (key >> 32)) & mask
+    """The slot at which the search for an id begins: far apart for ids one after the other, so that no runs form."""
+    return (((key ^ (key >> 15) ^ (key >> 32)) & mask) * SPREAD) & mask
 
 
 @compiled

@@ -1,8 +1,12 @@
 """The columns and codes of the arrays that the streaming sweep works on. They are few: each one costs at every call."""
 
-KNOWN, STARTING, EVENT_SIDE, ID, FROM, TO, VERDICT = range(7)
-"""The columns of events, which come by the instant at which they are known, at equal instants ends first. ``TO`` is the
-end of a whole row."""
+KNOWN, STARTING, EVENT_SIDE, ID, FROM, TO, VERDICT, EVENT_HANDLE = range(8)
+EVENT_SIZE = 8
+"""The columns of events, which come by the instant at which they are known, at equal instants ends first. ``FROM`` and
+``TO`` are the period of the row as far as it is known; its handle comes last."""
+
+FIRES, LEAVES = range(2)
+"""The columns of what is foreseen for each event: when its row looks for partners, and when it can match no more."""
 
 LEFT_SIDE, RIGHT_SIDE = 0, 1
 """The sides, and the maps of their rows that may still match, by handle."""
@@ -19,12 +23,12 @@ UNMATCHED, MATCHED, WAITING = range(3)
 """Marks of left rows."""
 
 PAIRS, ROWS, PLANNED, DUE, WAITERS, BUFFERED, HANDLES, WHOLE, LATE = 0, 1, 2, 3, 4, 5, 7, 9, 11
-BEFORE, SCANS, GETNEXT, CANDIDATES, CURSOR, IS_OVER, COMING, WANTED = range(13, 21)
+BEFORE, SCANS, GETNEXT, CANDIDATES, CURSOR, COMING, WANTED, FAR = range(13, 21)
 STATE_SIZE = 21
 """Where a run stands: pairs and single rows written; entries planned and due; waiting rows; for each side the fired
 rows in the buffer, the next handle, whether its rows come whole, and whether they are known only at their end; the
-instant before the one at work; what the scans have counted; the next event; whether the end of the axis has come; how
-many events come at an instant, and how many pairs they may give."""
+instant before the one at work; what the scans have counted; the next event; how many events come at an instant, and how
+many pairs they may give; whether a row has come from near the ends of the axis, where sums must saturate."""
 
 WAITER, WITNESS, UNTIL = range(3)
 """Unmatched left rows that nothing new can match: each waits for a witness, which may match up to an instant."""

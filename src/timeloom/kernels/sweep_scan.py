@@ -7,6 +7,7 @@ from timeloom.kernels.gapless import Cells, remove_element
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_certain import newly_certain
+from timeloom.kernels.sweep_foresight import above, below
 from timeloom.kernels.sweep_layout import (
     BEFORE,
     BUFFERED,
@@ -25,7 +26,7 @@ from timeloom.kernels.sweep_layout import (
     SCANS,
     SEMI,
 )
-from timeloom.kernels.sweep_pairs import NEVER, range_of, window
+from timeloom.kernels.sweep_pairs import NEVER, window
 from timeloom.kernels.sweep_unmatched import write_row
 from timeloom.model.ticks import MAX_TICK
 
@@ -50,20 +51,19 @@ def with_room(pairs: Cells, used: int, more: int) -> Cells:
 
 
 @compiled
-def remember(maps: Cells, side: int, element: int, time: int, rules: Cells, buffer: Cells, state: Cells) -> None:
+def remember(side: int, name: int, start: int, end: int, time: int, rules: Cells, buffer: Cells, state: Cells) -> None:
     """Keep a row that fires, with the ranges of its partners, for the next scan of the other side."""
     at, tie = state[BUFFERED + side], (side == RIGHT_SIDE) & (rules[0, DECIDES] != 0)
-    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
-    own, other = LEFT_BOUNDS + 8 * side, LEFT_READY + 2 * (1 - side)
-    start_low, start_high = range_of(start, end, rules[0, own], rules[0, own + 1], rules[0, own + 2], rules[0, own + 3])
-    own += 4
-    end_low, end_high = range_of(start, end, rules[0, own], rules[0, own + 1], rules[0, own + 2], rules[0, own + 3])
-    buffer[side, at, FIRED_NAME] = maps[side, gapless.NAME, element]
+    own, other, ready = LEFT_BOUNDS + 8 * side, LEFT_READY + 2 * (1 - side), time - tie
+    after_start, after_end = rules[0, other], rules[0, other + 1]
+    buffer[side, at, FIRED_NAME] = name
     buffer[side, at, FIRED_AT] = time
-    buffer[side, at, START_LOW] = start_low
-    buffer[side, at, START_HIGH] = min(start_high, latest_of(time - tie, rules[0, other]))
-    buffer[side, at, END_LOW] = end_low
-    buffer[side, at, END_HIGH] = min(end_high, latest_of(time - tie, rules[0, other + 1]))
+    buffer[side, at, START_LOW] = max(below(start, rules[0, own]), below(end, rules[0, own + 2]))
+    start_high = min(above(start, rules[0, own + 1]), above(end, rules[0, own + 3]))
+    buffer[side, at, START_HIGH] = start_high if after_start == NEVER else min(start_high, ready - after_start)
+    buffer[side, at, END_LOW] = max(below(start, rules[0, own + 4]), below(end, rules[0, own + 6]))
+    end_high = min(above(start, rules[0, own + 5]), above(end, rules[0, own + 7]))
+    buffer[side, at, END_HIGH] = end_high if after_end == NEVER else min(end_high, ready - after_end)
     state[BUFFERED + side] += 1
 
 
@@ -90,32 +90,40 @@ def scan(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> N
     """Write the pairs of the buffered rows of a side with their live partners, in one scan of these.
 
     The scan goes block by block, so that the partners are read from memory once for all rows. A candidate is written
-    before it is judged, so there must be room for all of them; where all of a block match, none needs to be.
+    before it is judged, so there must be room for all of them; where all of a block match, none needs to be. The
+    loops begin at a place that is seen not to be negative: only then does the compiler read contiguous memory.
     """
     other, written, count = 1 - side, state[PAIRS], maps[1 - side, gapless.COUNT, 0]
-    for first in range(0, count, BLOCK):
+    first = 0
+    while first < count:
         last = min(count, first + BLOCK)
         for row in range(state[BUFFERED + side]):
-            name, time, begin = buffer[side, row, FIRED_NAME], buffer[side, row, FIRED_AT], written
+            name, time, begin = buffer[side, row, FIRED_NAME], buffer[side, row, FIRED_AT], max(written, 0)
             start_low, start_high = buffer[side, row, START_LOW], buffer[side, row, START_HIGH]
             end_low, end_high = buffer[side, row, END_LOW], buffer[side, row, END_HIGH]
-            outside = 0
-            if last - first > FEW:
-                for at in range(first, last):
-                    start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
-                    outside += (start < start_low) | (start > start_high) | (end < end_low) | (end > end_high)
+            outside, at = 0, max(first, 0)
+            while at < last and last - first > FEW:
+                start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
+                outside += (start < start_low) | (start > start_high) | (end < end_low) | (end > end_high)
+                at += 1
+            at = max(first, 0)
             if last - first > FEW and outside == 0:
-                for at in range(last - first):
-                    pairs[other, begin + at] = maps[other, gapless.NAME, first + at]
-                written += last - first
+                while at < last:
+                    pairs[other, written] = maps[other, gapless.NAME, at]
+                    written += 1
+                    at += 1
             elif outside < last - first:
-                for at in range(first, last):
+                while at < last:
                     pairs[other, written] = maps[other, gapless.NAME, at]
                     start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
                     written += (start >= start_low) & (start <= start_high) & (end >= end_low) & (end <= end_high)
-            for at in range(begin, written):
+                    at += 1
+            at = begin
+            while at < written:
                 pairs[side, at] = name
                 pairs[INSTANT, at] = time
+                at += 1
+        first = last
     state[SCANS] += 1
     state[GETNEXT] += count
     state[CANDIDATES] += count * state[BUFFERED + side]

@@ -1,8 +1,8 @@
 """The streaming sweep: events and plans of both sides, instant by instant, against the live rows.
 
-Rows that are open are found by id; rows that may still match lie in a gapless map per side, by handle. At each
-instant rows end, then rows start, then those *fire* that are ready now: they scan the other side's live rows for
-partners. Rows that can match no more leave last.
+Rows that may still match lie in a gapless map per side, by handle. At each instant rows end, then rows start, then
+those *fire* that are ready now: they scan the other side's live rows for partners. Rows that can match no more leave
+last.
 """
 
 import numpy as np
@@ -10,22 +10,18 @@ import numpy as np
 from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, grown, has_room, remove_element
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.open_rows import HANDLE as OPEN_HANDLE
-from timeloom.kernels.open_rows import START as OPEN_START
-from timeloom.kernels.open_rows import doubled, lacks_room, take_out
 from timeloom.kernels.sweep_agenda import more_room, take_due
-from timeloom.kernels.sweep_arrival import ACCEPTED, begin, finish
 from timeloom.kernels.sweep_layout import (
     ANTI,
     BEFORE,
     CHECK,
     DUE,
+    EVENT_HANDLE,
     EVENT_SIDE,
     EXPIRE,
     FIRE,
     FROM,
     HANDLE,
-    HANDLES,
     HEAP,
     ID,
     INNER,
@@ -44,10 +40,8 @@ from timeloom.kernels.sweep_layout import (
     TIME,
     TO,
     UNMATCHED,
-    VERDICT,
     WAITERS,
     WHAT,
-    WHOLE,
 )
 from timeloom.kernels.sweep_scan import scan_with_care, with_room
 from timeloom.kernels.sweep_schedule import closing_instant, schedule
@@ -62,22 +56,20 @@ def advance(
     how: int,
     rules: Cells,
     union: Cells,
-    opened: Cells,
     maps: Cells,
     agenda: Cells,
     waiters: Cells,
     state: Cells,
-) -> tuple[Cells, Cells, Cells, Cells, Cells, Cells]:
-    """Work off the events and all that is planned up to an instant; at the end of the axis all open rows end.
+) -> tuple[Cells, Cells, Cells, Cells, Cells]:
+    """Work off the events and all that is planned up to an instant.
 
-    Answers the pairs and the single rows that were written; and the open rows, the maps, the agenda and the waiting
-    rows, which may have grown.
+    Answers the pairs and the single rows that were written; and the maps, the agenda and the waiting rows, which may
+    have grown.
     """
-    waits = how == LEFT or how == ANTI
+    waits, first = how == LEFT or how == ANTI, 0
     pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((2, 64), np.int64)
-    first, is_over = 0, False
     while True:
-        busy, time = until == MAX_TICK and not is_over, until
+        busy, time = False, until
         if first < events.shape[0]:
             busy, time = True, events[first, KNOWN]
         if state[PLANNED] and agenda[HEAP, 0, TIME] <= time:
@@ -93,17 +85,12 @@ def advance(
         last = first
         while last < events.shape[0] and events[last, KNOWN] == time:
             last += 1
-        coming, is_over = last - first, time == MAX_TICK
-        if is_over:
-            coming += opened[0, opened.shape[1] - 1, 0] + opened[1, opened.shape[1] - 1, 0]
-        while lacks_room(opened, coming):
-            opened = doubled(opened)
-        while not has_room(maps, coming):
+        while not has_room(maps, last - first):
             maps = grown(maps)
-        while state[PLANNED] + coming * (2 * union.shape[0] + 3) > agenda.shape[1]:
+        while state[PLANNED] + (last - first) * (2 * union.shape[0] + 3) > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
-        move(events, first, last, time, waits, rules, union, opened, maps, agenda, state)
+        move(events, first, last, time, waits, rules, union, maps, agenda, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
         if state[DUE]:
@@ -116,7 +103,7 @@ def advance(
         if waits and time < MAX_TICK:
             review(time, maps, rules, waiters, state, rows)
         state[BEFORE], first = time, last
-    return pairs, rows, opened, maps, agenda, waiters
+    return pairs, rows, maps, agenda, waiters
 
 
 @compiled
@@ -136,60 +123,24 @@ def move(
     waits: bool,
     rules: Cells,
     union: Cells,
-    opened: Cells,
     maps: Cells,
     agenda: Cells,
     state: Cells,
 ) -> None:
-    """Let the rows of one instant end, then start; at the end of the axis let all others end that are open."""
-    strays = False
+    """Let the rows of one instant end, then start; a row that has left needs no end."""
     for at in range(first, last):
-        side, start = events[at, EVENT_SIDE], events[at, FROM]
-        if not events[at, STARTING]:
-            slot = finish(events, at, opened)
-            strays |= slot < 0
-            if slot >= 0:
-                end_row(side, slot, time, waits, rules, union, opened, maps, agenda, state)
+        side, handle, has_ended = events[at, EVENT_SIDE], events[at, EVENT_HANDLE], events[at, STARTING] == 0
+        start, end = events[at, FROM], events[at, TO]
+        if handle < 0:
             continue
-        end = MAX_TICK
-        if state[WHOLE + side]:
-            if events[at, VERDICT] != ACCEPTED:
+        if has_ended:
+            element = find(maps, side, handle)
+            if element < 0:
                 continue
-            handle, end = state[HANDLES + side], events[at, TO]
-            state[HANDLES + side] += 1
+            maps[side, gapless.END, element] = end
         else:
-            handle = begin(events, at, first, strays, opened, state)
-            if handle < 0:
-                continue
-        append(maps, side, handle, start, end, events[at, ID])
-        schedule(side, handle, start, end, time, False, waits, rules, union, agenda, state)
-    if time == MAX_TICK:
-        for side in range(2):
-            for slot in range(opened.shape[1] - 1):
-                while opened[side, slot, OPEN_HANDLE] >= 0:
-                    end_row(side, slot, time, waits, rules, union, opened, maps, agenda, state)
-
-
-@compiled
-def end_row(
-    side: int,
-    slot: int,
-    time: int,
-    waits: bool,
-    rules: Cells,
-    union: Cells,
-    opened: Cells,
-    maps: Cells,
-    agenda: Cells,
-    state: Cells,
-) -> None:
-    """Close an open row."""
-    handle, start = opened[side, slot, OPEN_HANDLE], opened[side, slot, OPEN_START]
-    take_out(opened, side, slot)
-    element = find(maps, side, handle)
-    if element >= 0:
-        maps[side, gapless.END, element] = time
-        schedule(side, handle, start, time, time, True, waits, rules, union, agenda, state)
+            append(maps, side, handle, start, end, events[at, ID])
+        schedule(side, handle, start, end, time, has_ended, waits, rules, union, agenda, state)
 
 
 @compiled

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from timeloom.kernels.gapless import Cells
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_arrival import ACCEPTED, Columns, in_order, merged
+from timeloom.kernels.sweep_arrival import ACCEPTED, Columns, by_time, merged
 from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS
@@ -132,8 +132,8 @@ class Intake:
             now = known <= until
             side.held, batch = batch.pick(~now), batch.pick(now)
             known = side.known(batch)
-        if not in_order(known, batch.starting):
-            batch = batch.pick(np.lexsort((batch.starting, known)))
+        if not by_time(known):
+            batch = batch.pick(np.argsort(known, kind="stable"))
             known = side.known(batch)
         ends = batch.ends if side.arrival != EVENTS else known
         ids, known, starts, ends = (_writable(column) for column in (batch.ids, known, batch.times, ends))

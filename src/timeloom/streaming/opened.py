@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.gapless import Cells
-from timeloom.kernels.open_rows import HANDLE, START, empty_rows, refilled, rows_in, with_space
+from timeloom.kernels.open_rows import HANDLE, START, empty_rows, refilled, rows_in
 from timeloom.kernels.open_rows import ID as OPEN_ID
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_arrival import ACCEPTED, admit
-from timeloom.kernels.sweep_layout import EVENT_SIDE, ID, KNOWN, STARTING, STATE_SIZE, VERDICT
+from timeloom.kernels.sweep_arrival import admitted
+from timeloom.kernels.sweep_layout import EVENT_HANDLE, EVENT_SIDE, FROM, ID, STARTING, STATE_SIZE, TO
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.intake import Ids
 
@@ -32,18 +32,15 @@ class OpenRows:
 
     def accept(self, events: Cells) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
         """Match ends with starts; answers for each side the rows that start and those that end. Fills in verdicts."""
-        handles, starts = np.empty(len(events), np.int64), np.empty(len(events), np.int64)
-        self._opened = with_space(self._opened, len(events))
-        admit(events, self._opened, self._state, handles, starts)
-        return self._rows(0, events, handles, starts), self._rows(1, events, handles, starts)
+        self._opened = admitted(events, self._opened, self._state)
+        return self._rows(0, events), self._rows(1, events)
 
-    def _rows(self, side: int, events: Cells, handles: Ids, starts: Ticks) -> tuple[Rows, Rows]:
-        good = (events[:, VERDICT] == ACCEPTED) & (events[:, EVENT_SIDE] == side)
-        starting = events[:, STARTING] != 0
-        begun, ended = np.flatnonzero(good & starting), np.flatnonzero(good & ~starting)
+    def _rows(self, side: int, events: Cells) -> tuple[Rows, Rows]:
+        own = events[(events[:, EVENT_HANDLE] >= 0) & (events[:, EVENT_SIDE] == side)]
+        begun, ended = own[own[:, STARTING] != 0], own[own[:, STARTING] == 0]
         return (
-            Rows(handles[begun], starts[begun], np.full(begun.size, FOREVER), events[begun, ID]),
-            Rows(handles[ended], starts[ended], events[ended, KNOWN], events[ended, ID]),
+            Rows(begun[:, EVENT_HANDLE], begun[:, FROM], begun[:, TO], begun[:, ID]),
+            Rows(ended[:, EVENT_HANDLE], ended[:, FROM], ended[:, TO], ended[:, ID]),
         )
 
     def never_ending(self, side: int) -> Rows:

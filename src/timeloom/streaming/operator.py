@@ -6,19 +6,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.kernels.gapless import COUNT, MARK, NAME, Cells, contents, empty_maps, filled, with_room
-from timeloom.kernels.open_rows import ID, empty_rows, refilled, rows_in, with_space
+from timeloom.kernels.gapless import (
+    AFTER,
+    COUNT,
+    END,
+    FIRED,
+    KEY,
+    MARK,
+    NAME,
+    START,
+    Cells,
+    contents,
+    empty_maps,
+    fill,
+    filled,
+    with_room,
+)
+from timeloom.kernels.open_rows import HANDLE, ID, empty_rows, refilled, rows_in
+from timeloom.kernels.open_rows import START as OPEN_START
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.sweep_agenda import empty_agenda, more_room
+from timeloom.kernels.sweep_arrival import admitted, endings
+from timeloom.kernels.sweep_direct import AT_END as AT_END_POINT
+from timeloom.kernels.sweep_direct import UNSEEN, sweep_direct
+from timeloom.kernels.sweep_foresight import NEAR_TICK, foresee
 from timeloom.kernels.sweep_join import Counters
 from timeloom.kernels.sweep_layout import (
     BEFORE,
     CANDIDATES,
     COMING,
     CURSOR,
+    DUE,
+    FAR,
     GETNEXT,
     HEAP,
-    IS_OVER,
+    KNOWN,
     LATE,
     MATCHED,
     PAIRS,
@@ -39,7 +61,7 @@ from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
-from timeloom.streaming.rules import rules_of
+from timeloom.streaming.rules import directly, is_near, rules_of
 
 HOWS = ("inner", "left", "semi", "anti")
 
@@ -87,8 +109,9 @@ class EndpointJoin:
         self.counters = Counters()
         self._rules = rules_of(relation.boxes(axis), left, right)
         self._lazy = BUFFER if lazy else 1
-        self._plain = how == "inner" and len(self._rules.decisions) == 1 and left == right == EVENTS
-        self._pairs_per_event = 0
+        self._plain = how == "inner" and left == right == EVENTS and is_near(self._rules)
+        self._directly = directly(self._rules) if self._plain else None
+        self._pairs_per_event = 1.0
         self._opened = empty_rows(32)
         self._maps = empty_maps(2, 64)
         self._agenda = empty_agenda(64)
@@ -101,7 +124,18 @@ class EndpointJoin:
     @property
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self._maps[:, COUNT, 0].sum())
+        return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self._unseen)
+
+    @property
+    def _unseen(self) -> list[int]:
+        """The sides whose open rows may still match, but need not be kept beyond their ids and starts."""
+        if self._directly is None:
+            return []
+        return [
+            side
+            for side, ends in enumerate(self._directly.fires)
+            if ends == AT_END_POINT and self._directly.leaves[side] == UNSEEN
+        ]
 
     @property
     def open_rows(self) -> int:
@@ -135,6 +169,8 @@ class EndpointJoin:
         """Go on from a snapshot."""
         *intake, left_opened, right_opened, left, right, plans, waiters, self._state = state
         self.intake.restore(intake)
+        if self._state[FAR]:
+            self._plain, self._directly = False, None
         self._opened, self._maps = refilled(left_opened, right_opened), filled(left, right)
         self._agenda = empty_agenda(len(plans) + 64)
         self._agenda[HEAP, : len(plans)] = plans
@@ -162,19 +198,35 @@ class EndpointJoin:
 
     def _advance(self, left: Events, right: Events, complete: int) -> Emitted:
         events, state = self.intake.take(left, right, complete), self._state
-        state[PAIRS] = state[ROWS] = state[CURSOR] = state[IS_OVER] = 0
+        state[PAIRS] = state[ROWS] = state[CURSOR] = state[DUE] = 0
         state[SCANS] = state[GETNEXT] = state[CANDIDATES] = 0
-        pairs, rows = self._sweep_plain(events, complete) if self._plain else self._sweep(events, complete)
+        if complete == FOREVER or (len(events) and max(-int(events[0, KNOWN]), int(events[-1, KNOWN])) > NEAR_TICK):
+            self._take_care()
+        self._opened = admitted(events, self._opened, state)
+        if complete == FOREVER:
+            events, self._opened = np.concatenate([events, endings(self._opened)]), empty_rows(32)
+        sweep = self._sweep_plain if self._plain else self._sweep
+        pairs, rows = sweep(events, complete)
         self.counters.add(state[[SCANS, GETNEXT, CANDIDATES, PAIRS]], 0)
         return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], refused(events))
 
+    def _take_care(self) -> None:
+        """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
+        for side in self._unseen:
+            opened = rows_in(self._opened, side)
+            rows = np.zeros((AFTER, len(opened)), np.int64)
+            rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, ID]].T
+            rows[END], rows[FIRED] = FOREVER, MIN_TICK
+            self._maps = with_room(self._maps, len(opened))
+            fill(self._maps, side, rows)
+        self._state[FAR], self._plain, self._directly = 1, False, None
+
     def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
-        pairs, rows, self._opened, self._maps, self._agenda, self._waiters = advance(
+        pairs, rows, self._maps, self._agenda, self._waiters = advance(
             events,
             complete,
             HOWS.index(self.how),
             *self._rules,
-            self._opened,
             self._maps,
             self._agenda,
             self._waiters,
@@ -183,23 +235,29 @@ class EndpointJoin:
         return pairs[:, : self._state[PAIRS]], rows[:, : self._state[ROWS]]
 
     def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
-        """The same where only pairs are asked for. Memory that is not written to costs nothing, so there is plenty."""
-        state, done = self._state, False
-        pairs = np.empty((3, 1024 + max(self._pairs_per_event, 32) * len(events)), np.int64)
-        buffer = np.empty((2, self._lazy, 6), np.int64)
+        """The same where only pairs are asked for. There is room for somewhat more pairs than events gave before."""
+        state, rules = self._state, self._rules.decisions
+        pairs = np.empty((3, 1024 + int(1.125 * self._pairs_per_event * len(events))), np.int64)
+        buffer, foreseen = np.empty((2, self._lazy, 6), np.int64), np.empty((len(events), 2), np.int64)
+        if self._directly is None:
+            foresee(events, rules, foreseen)
+        done = False
         while not done:
-            rules = self._rules.decisions
-            done = sweep_plain(events, complete, rules, self._opened, self._maps, self._agenda, buffer, state, pairs)
+            if self._directly is None:
+                done = sweep_plain(events, foreseen, complete, rules, self._maps, self._agenda, buffer, state, pairs)
+            else:
+                done = sweep_direct(events, *self._directly, rules, self._maps, buffer, state, pairs)
             if not done:
                 pairs = self._with_room(pairs, len(events))
-        self._pairs_per_event = 2 * int(state[PAIRS]) // max(1, len(events))
+        if len(events):
+            self._pairs_per_event = int(state[PAIRS]) / len(events)
         return pairs[:, : state[PAIRS]], np.empty((2, 0), np.int64)
 
     def _with_room(self, pairs: Cells, events: int) -> Cells:
         """Make room for the next instant, and for as many pairs as the events so far let expect."""
         state, coming = self._state, int(self._state[COMING])
-        self._opened, self._maps = with_space(self._opened, coming), with_room(self._maps, coming)
-        while state[PLANNED] + 2 * coming > self._agenda.shape[1]:
+        self._maps = with_room(self._maps, coming)
+        while state[PLANNED] + state[DUE] + 2 * coming > self._agenda.shape[1]:
             self._agenda = more_room(self._agenda)
         written, wanted = int(state[PAIRS]), int(state[WANTED])
         if written + wanted <= pairs.shape[1]:

@@ -6,7 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.sweep_layout import LOOKS, RULE_SIZE
+from timeloom.kernels.sweep_direct import AT_END as AT_END_POINT
+from timeloom.kernels.sweep_direct import AT_START, BEFORE_END, NOT_AT_ALL, UNSEEN
+from timeloom.kernels.sweep_foresight import NEAR_BOUND
+from timeloom.kernels.sweep_layout import DECIDES, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
 from timeloom.kernels.sweep_pairs import NEVER
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -18,6 +21,13 @@ class Rules(NamedTuple):
 
     decisions: NDArray[np.int64]
     union: NDArray[np.int64]
+
+
+class Directly(NamedTuple):
+    """At which of their own endpoints the rows of each side look for partners, and leave."""
+
+    fires: tuple[int, int]
+    leaves: tuple[int, int]
 
 
 @cache
@@ -85,3 +95,47 @@ def _open_limit(box: Box, *, at_end: bool) -> int:
     for to_start, from_end in ((ss_high, se_low), (es_high, ee_low)):
         limits.append(None if to_start is None or from_end is None else to_start - from_end)
     return min((limit for limit in limits if limit is not None), default=MAX_TICK)
+
+
+def is_near(rules: Rules) -> bool:
+    """Tell whether there is one decision, whose bounds added to ticks far from the ends of the axis stay on it."""
+    bounds = rules.decisions[(rules.decisions != MIN_TICK) & (rules.decisions != MAX_TICK)]
+    return len(rules.decisions) == 1 and bool((np.abs(bounds) <= NEAR_BOUND).all())
+
+
+def directly(rules: Rules) -> Directly | None:
+    """How to sweep for one decision without a plan, if that is possible."""
+    rule = rules.decisions[0].tolist()
+    fires, leaves = zip(*((_fires(rule, side), _leaves(rule, side)) for side in (0, 1)), strict=True)
+    return None if None in fires or None in leaves else Directly(fires, leaves)
+
+
+def _fires(rule: list[int], side: int) -> int | None:
+    """The endpoint at which a row looks for partners, or None if it is later than either."""
+    after_start, after_end = rule[LEFT_READY + 2 * side : LEFT_READY + 2 * side + 2]
+    if not rule[DECIDES + side]:
+        return NOT_AT_ALL
+    if after_end == NEVER:
+        return AT_START if after_start <= 0 else None
+    return AT_END_POINT if after_end == 0 and after_start <= 1 else None
+
+
+def _leaves(rule: list[int], side: int) -> int | None:
+    """The endpoint at which a row can match no more, or None if that is planned; a row ends after its start."""
+    if not rule[DECIDES + 1 - side]:
+        return UNSEEN
+    first, own, other = TIGHT + 8 * side, LEFT_READY + 2 * side, LEFT_READY + 2 * (1 - side)
+    _, start_start, _, start_end, _, end_start, _, end_end = rule[first : first + 8]
+    after_start, after_end = max(rule[other], 0), rule[other + 1]
+    open_ones, ended = [start_start + after_start], [min(start_start - 1, start_end) + after_start]
+    if after_end != NEVER:
+        open_ones.append(end_start + after_end)
+        ended.append(min(end_start - 1, end_end) + after_end)
+    waits_for_end = rule[DECIDES + side] and rule[own + 1] != NEVER
+    if max(open_ones) <= 0 and not waits_for_end:
+        return AT_START
+    if max(open_ones) < MAX_TICK and not waits_for_end:
+        return None
+    if max(ended) <= 0:
+        return BEFORE_END if max(ended) < 0 else AT_END_POINT
+    return NOT_AT_ALL if {start_start, start_end, end_start, end_end} == {MAX_TICK} else None

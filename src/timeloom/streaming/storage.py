@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 2
+VERSION = 3
 """Of the layout of a stored state. A state of another version is refused, never guessed at."""
 
 
