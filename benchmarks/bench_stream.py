@@ -5,9 +5,10 @@ turns: arrays in and out, and tables in and out (StreamJoin next to join with al
 kept, in each quarter of the time.
 Lazy joining: on clustered data, where rows of one side become ready in bursts, with one scan for each row and with
 one scan for all that see the same rows.
-Latency: the mean delay between the instant at which a pair is certain and the instant at which it leaves, in mean
-durations, for endpoint events and for whole tuples that arrive in the order of their starts, each when it and all
-before it have ended (as the sweep of Leung and Muntz needs them). Answers are compared before times are reported.
+Latency: for every Allen and ISEQL relation, the mean delay between the instant at which a pair is certain and the
+instant at which it leaves, in mean durations (sweeping paper, figure 20): of endpoint events, and of a sweep of Leung
+and Muntz over whole tuples, which reads a tuple once it and all that started before it have ended. Answers are compared
+before anything is reported.
 """
 
 import argparse
@@ -18,8 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks import leung_muntz
 from timeloom.kernels.sweep_join import PeriodTable, sweep_join
-from timeloom.model.names import relation
+from timeloom.model.names import ALL_NAMES, relation
 from timeloom.operators.join import join
 from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import decisions
@@ -28,18 +30,9 @@ from timeloom.streaming.operator import EndpointJoin
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
-RELATIONS = (
-    "intersects",
-    "overlaps",
-    "during",
-    "contains",
-    "starts",
-    "equals",
-    "meets",
-    "iseql.start_preceding",
-    "iseql.end_following",
-    "iseql.left_overlap",
-)
+MANY_PAIRS = {"before", "after", "iseql.before", "iseql.after"}
+FEW_ROWS = 1000
+"""Rows for relations in which almost every row is with every other."""
 
 
 def periods(rows: int, active: float, seed: int, domain: int = DOMAIN) -> PeriodTable:
@@ -60,8 +53,8 @@ def events_of(table: PeriodTable) -> Events:
 
 def streamed(
     name: str, left: Events, right: Events, batch: int, lazy: bool = True
-) -> tuple[int, Any, float, list[int], float]:
-    """Pairs and their instants, the time taken, the rows kept after each batch, and what lazy joining saved."""
+) -> tuple[list[Any], float, list[int], float]:
+    """What was emitted, the time taken, the rows kept after each batch, and what lazy joining saved."""
     operator, parts, kept = EndpointJoin(relation(name), lazy=lazy), [], []
     cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
     places = [np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right") for side in (left, right)]
@@ -74,9 +67,13 @@ def streamed(
         parts.append(operator.push(*slices, until=cut))
         kept.append(operator.state_size)
     parts.append(operator.close())
-    took = time.perf_counter() - begin
-    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
-    return columns[0].size, columns, took, kept, operator.counters.reduction
+    return parts, time.perf_counter() - begin, kept, operator.counters.reduction
+
+
+def counted(run: tuple[list[Any], float, list[int], float]) -> tuple[int, float, list[int], float]:
+    """The same with the number of pairs; the pairs themselves are let go."""
+    parts, *others = run
+    return sum(part.lefts.size for part in parts), *others
 
 
 def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, float]:
@@ -116,7 +113,7 @@ def throughput(rows: int, runs: int) -> None:
         "   rows kept, by quarter"
     )
     for active in (10, 1000):
-        some = rows if active == 10 else max(10_000, rows // 5)
+        some = rows if active == 10 else max(10_000, rows // 10)
         left, right = periods(some, active, 1), periods(some, active, 2)
         events = events_of(left), events_of(right)
         batches = batches_of(*events, 20_000)
@@ -125,7 +122,7 @@ def throughput(rows: int, runs: int) -> None:
             turns = [
                 (
                     batch_sweep(name, left, right),
-                    streamed(name, *events, 20_000),
+                    counted(streamed(name, *events, 20_000)),
                     joined_tables(name, *whole),
                     streamed_tables(name, batches),
                 )
@@ -133,10 +130,8 @@ def throughput(rows: int, runs: int) -> None:
             ]
             if len({run[0] for turn in turns for run in turn}) > 1:
                 raise SystemExit(f"{name}: the stream and the batch differ")
-            sweep, took, verb, stream = (
-                min(turn[which][2 if which == 1 else 1] for turn in turns[1:]) for which in range(4)
-            )
-            kept = [int(part.max()) for part in np.array_split(np.array(turns[0][1][3][:-1]), 4) if part.size]
+            sweep, took, verb, stream = (min(turn[which][1] for turn in turns[1:]) for which in range(4))
+            kept = [int(part.max()) for part in np.array_split(np.array(turns[0][1][2][:-1]), 4) if part.size]
             print(
                 f"{active:>7} {name:<24}{turns[0][0][0]:>12,}{4 * some / took:>12,.0f}{sweep / took:>14.0%}"
                 f"{verb / stream:>9.0%}   {kept}"
@@ -161,27 +156,36 @@ def laziness(rows: int, runs: int) -> None:
         left, right = (clustered(rows // 5, 2000, burst, seed) for seed in (5, 6))
         events = events_of(left), events_of(right)
         for name in ("starts", "intersects"):
-            turns = [[streamed(name, *events, 20_000, lazy) for lazy in (False, True)] for _ in range(runs + 1)][1:]
+            turns = [
+                [counted(streamed(name, *events, 20_000, lazy)) for lazy in (False, True)] for _ in range(runs + 1)
+            ][1:]
             if len({run[0] for turn in turns for run in turn}) > 1:
                 raise SystemExit(f"{name}: lazy and plain joining differ")
-            plain, lazy = (min(turn[which][2] for turn in turns) for which in (0, 1))
+            plain, lazy = (min(turn[which][1] for turn in turns) for which in (0, 1))
             print(
                 f"{burst:>7} {name:<24}{turns[0][0][0]:>12,}{plain:>12.3f}{lazy:>12.3f}{plain / lazy:>7.1f}x"
-                f"{turns[0][1][4]:>11.1f}"
+                f"{turns[0][1][3]:>11.1f}"
             )
 
 
-def whole_tuple_instants(table: PeriodTable) -> np.ndarray:
-    """When each row can be read in the order of starts: once it and all rows before it have ended."""
-    order = np.argsort(table.starts, kind="stable")
-    known = np.empty(order.size, np.int64)
-    known[order] = np.maximum.accumulate(table.ends[order])
-    return known
+def whole_tuples(name: str, left: PeriodTable, right: PeriodTable, room: int) -> tuple[Any, Any, Any]:
+    """The pairs of a sweep of Leung and Muntz, and when it has read the later tuple of each."""
+    orders = [np.argsort(side.starts, kind="stable") for side in (left, right)]
+    starts = [side.starts[order] for side, order in zip((left, right), orders, strict=True)]
+    ends = [side.ends[order] for side, order in zip((left, right), orders, strict=True)]
+    merged = np.argsort(np.concatenate(starts), kind="stable")
+    read = np.empty(merged.size, np.int64)
+    read[merged] = np.maximum.accumulate(np.concatenate(ends)[merged])
+    out, (box,) = np.empty((2, room), np.int64), relation(name).boxes()
+    pairs = leung_muntz.join(
+        starts[0], ends[0], starts[1], ends[1], leung_muntz.bounds_of(box), *out, np.zeros(1, np.int64)
+    )
+    lefts, rights = out[:, :pairs]
+    instants = np.maximum(read[lefts], read[left.starts.size + rights])
+    return orders[0][lefts], orders[1][rights], instants
 
 
-def certain_instants(
-    name: str, left: PeriodTable, right: PeriodTable, lefts: np.ndarray, rights: np.ndarray
-) -> np.ndarray:
+def certain_instants(name: str, left: PeriodTable, right: PeriodTable, lefts: Any, rights: Any) -> Any:
     """When each pair is certain, from the endpoints of its rows and the relation's deciding endpoint."""
     (decision,) = decisions(relation(name).boxes())
     ends = (left.starts[lefts], left.ends[lefts], right.starts[rights], right.ends[rights])
@@ -191,22 +195,23 @@ def certain_instants(
 
 
 def latency(rows: int) -> None:
-    left, right = periods(rows, 10, 3, 10**5), periods(rows, 10, 4, 10**5)
-    mean = float(np.mean(np.concatenate([left.ends - left.starts, right.ends - right.starts])))
-    ready = whole_tuple_instants(left), whole_tuple_instants(right)
-    events = events_of(left), events_of(right)
     print(f"\n{'relation':<24}{'pairs':>12}{'endpoints':>12}{'whole tuples':>14}   (delay, in mean durations)")
-    for name in RELATIONS:
-        pairs, (lefts, rights, instants), *_ = streamed(name, *events, 5_000)
-        if pairs != batch_sweep(name, left, right)[0]:
-            raise SystemExit(f"{name}: the stream and the batch differ")
-        if pairs:
-            certain = certain_instants(name, left, right, lefts, rights)
-            whole = np.maximum(ready[0][lefts], ready[1][rights])
-            print(
-                f"{name:<24}{pairs:>12,}{np.mean(instants - certain) / mean:>12.2f}"
-                f"{np.mean(whole - certain) / mean:>14.2f}"
-            )
+    for name in ALL_NAMES:
+        some = FEW_ROWS if name in MANY_PAIRS else rows
+        left, right = periods(some, 10, 3, some), periods(some, 10, 4, some)
+        mean = float(np.mean(np.concatenate([left.ends - left.starts, right.ends - right.starts])))
+        parts, *_ = streamed(name, events_of(left), events_of(right), 5_000)
+        lefts, rights, instants = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:3])
+        *pairs, read = whole_tuples(name, left, right, lefts.size + 1)
+        order, peer_order = np.lexsort((rights, lefts)), np.lexsort(pairs[::-1])
+        if not all(
+            np.array_equal(ours[order], theirs[peer_order]) for ours, theirs in zip((lefts, rights), pairs, strict=True)
+        ):
+            raise SystemExit(f"{name}: the stream and the sweep over whole tuples differ")
+        certain = certain_instants(name, left, right, lefts, rights)
+        late = (read[peer_order] - certain[order]).mean() / mean if lefts.size else float("nan")
+        early = (instants - certain).mean() / mean if lefts.size else float("nan")
+        print(f"{name:<24}{lefts.size:>12,}{early:>12.2f}{late:>14.2f}")
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import leung_muntz
+from benchmarks import leung_muntz
 from timeloom.kernels.order import sort
 from timeloom.kernels.sweep_join import Counters, PeriodTable, sweep_join
 from timeloom.model.names import relation
