@@ -99,7 +99,7 @@ def writer():
 @settings(max_examples=150, deadline=None)
 def test_coalescing_leaves_no_seam(rows_keys, bounds):
     rows, keys = rows_keys
-    task = SliceTask(Delivery("coalesce", Period(), Policy(), PARTITIONS), Merging(("c0",)))
+    task = SliceTask(Delivery(PARTITIONS), Merging(("c0",)))
     found = run(dispatched(rows, keys, bounds, None), task, SeamTask(partial(merged, ("c0",)), writer()))
     groups = by_key(rows, keys).items()
     assert found == sorted([(key, *piece) for key, mine in groups for piece in reference.coalesce(mine)], key=repr)
@@ -113,7 +113,7 @@ def by_key(rows, keys):
 @settings(max_examples=150, deadline=None)
 def test_gaps_leave_no_seam(rows_keys, bounds, window):
     rows, keys = rows_keys
-    task = SliceTask(Delivery("gaps", Period(), Policy(), PARTITIONS), InnerGaps(("c0",), window is not None))
+    task = SliceTask(Delivery(PARTITIONS), InnerGaps(("c0",), window is not None))
     found = run(dispatched(rows, keys, bounds, window), task, SeamTask(OuterGaps(("c0",), window), writer()))
     free = {key: reference.gaps(mine, window or reference.span(mine)) for key, mine in by_key(rows, keys).items()}
     assert found == sorted([(key, *piece) for key, pieces in free.items() for piece in pieces], key=repr)

@@ -31,7 +31,7 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     by = tuple(name for name in names if name not in period) if request.by is None else request.by
     require_columns(names, list(by), "input")
     schema = T.StructType([admitted.schema[name] for name in names if name in (*by, *period)])
-    rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, [df], slices))
+    rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, period_writer(admitted), admitted.names)
     task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)

@@ -27,7 +27,9 @@ def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
     """Find the time of each group that no row covers. Nothing runs before an action."""
     admitted = admit(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
-    found = uncovered(admitted, request.by, request.within, GroupSlicing.of(df.sparkSession, [df], slices))
+    found = uncovered(
+        admitted, request.by, request.within, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
+    )
     return answer(found, [admitted], request.policy)
 
 

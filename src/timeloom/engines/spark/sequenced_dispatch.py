@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.spark.sequenced_faults import Judgement
 from timeloom.engines.ticks import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
-KEY, START, END, SLICE, CHOSEN = "key", "start", "end", "slice", "chosen"
+KEY, START, END, SLICE, CHOSEN, VERDICT = "key", "start", "end", "slice", "chosen", "verdict"
 
 PARCELS = "place int, parcel binary"
 
 NO_TIME = (FOREVER, MIN_TICK)
-"""The ticks of a row that covers no time; it is sent because its group or its fault must be known."""
+"""The ticks of a row that covers no time; it is sent because its group must be known."""
 
 CHUNK_BYTES = 64 << 20
 """How much is sorted at a time."""
@@ -40,6 +41,7 @@ class Dispatch:
     """Sorts rows by place. The first row of a partition may carry the boundaries of the groups that are cut."""
 
     partitions: int
+    judgement: Judgement | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn rows (key, start, end, and whatever) into parcels; without a key, rows are of one group."""
@@ -60,9 +62,14 @@ class Dispatch:
             yield from self._sorted(pa.Table.from_batches(chunk), bounds or {})
 
     def _sorted(self, table: pa.Table, bounds: dict[int, Ticks]) -> Iterator[pa.RecordBatch]:
-        starts, ends = (np.asarray(table[name].combine_chunks()) for name in (START, END))
+        if self.judgement is not None:
+            table = self.judgement.admitted(table, VERDICT, _ticks(table, START), _ticks(table, END))
+        if self.partitions == 1 and not bounds:
+            yield from self._whole(table)
+            return
+        starts, ends = _ticks(table, START), _ticks(table, END)
         keyed = KEY in table.column_names
-        keys = np.asarray(table[KEY].combine_chunks()) if keyed else np.zeros(starts.size, np.int64)
+        keys = _ticks(table, KEY) if keyed else np.zeros(starts.size, np.int64)
         found = cut(keys, starts, ends, bounds)
         places = (keys[found.rows] % self.partitions + np.maximum(found.slices - 1, 0)) % self.partitions
         order = np.argsort(places.astype(np.int16 if self.partitions < 2**15 else np.int64), kind="stable")
@@ -75,6 +82,15 @@ class Dispatch:
             first, last = int(edges[place]), int(edges[place + 1])
             if first < last:
                 yield parcel(arranged.slice(first, last - first), place)
+
+    def _whole(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """All rows in one parcel, as they are."""
+        rest = table.drop_columns([KEY]) if KEY in table.column_names else table
+        yield parcel(rest.append_column(SLICE, pa.array(np.zeros(rest.num_rows, np.int64))), 0)
+
+
+def _ticks(table: pa.Table, name: str) -> Ticks:
+    return np.asarray(table[name].combine_chunks())
 
 
 def cut(keys: Ticks, starts: Ticks, ends: Ticks, bounds: dict[int, Ticks]) -> Copies:

@@ -2,17 +2,22 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from timeloom.engines.admission import EMPTY, VALID, Quarantined, reason_texts
+from timeloom.engines.admission import EMPTY, NULL_START, VALID, Quarantined, reason_texts
 from timeloom.engines.spark.admission import Admitted, merge_rejected
+from timeloom.engines.spark.ticks import literal
+from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+from timeloom.model.ticks import FOREVER
 
 _LOG = logging.getLogger("timeloom")
 
@@ -27,13 +32,47 @@ def fault(admitted: Admitted) -> str:
     return f"CASE WHEN {admitted.verdict} <> {VALID} THEN {text} END"
 
 
+def told_start(admitted: Admitted) -> str:
+    """The start of an invalid row, in SQL, such that the row covers no time even if it has no start."""
+    return f"coalesce({admitted.columns.start}, {literal(FOREVER)})"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Refuses or drops the rows of a table that a verdict says to be invalid; their ticks tell their periods."""
+
+    verb: str
+    kind: PeriodTicks
+    policy: Policy
+
+    def admitted(self, rows: pa.Table, verdict: str, starts: Ticks, ends: Ticks) -> pa.Table:
+        """The valid rows, without the column that says so."""
+        codes = np.asarray(rows[verdict].fill_null(VALID).combine_chunks())
+        rest = rows.drop_columns(verdict)
+        if not codes.any():
+            return rest
+        faulty = np.flatnonzero(codes)
+        written = self.kind.write_starts(starts[faulty]).to_pylist(), self.kind.write_ends(ends[faulty]).to_pylist()
+        texts = [
+            f"{code}[{'null' if code == NULL_START else start}, {'null' if end is None else end}]"
+            for code, start, end in zip(codes[faulty].tolist(), *written, strict=True)
+        ]
+        report(texts, self.kind.period, "input", self.policy, self.verb)
+        return rest.filter(pa.array(codes == VALID))
+
+
 def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Policy, verb: str) -> pa.Table:
     """Refuse invalid rows with one error for all of a task, or leave them out and report it in the task's log."""
     faults = rows[column]
     rest = rows.drop_columns(column)
     if faults.null_count == len(faults):
         return rest
-    found = faults.drop_null().to_pylist()
+    report(faults.drop_null().to_pylist(), period, side, policy, verb)
+    return rest.filter(pc.is_null(faults))
+
+
+def report(found: Sequence[str], period: Period, side: str, policy: Policy, verb: str) -> None:
+    """Raise an error for invalid rows, or report in the task's log that they are dropped."""
     silent = [text for text in found if policy.empty == "drop" and text[0] == str(EMPTY)]
     if policy.on_invalid == "error" and len(silent) < len(found):
         refused = [text for text in found if text not in silent]
@@ -45,7 +84,6 @@ def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Polic
     _LOG.warning(
         "in one task of %s, dropped %d rows of the %s table: %s", verb, len(found), side, _summary(found, period)
     )
-    return rest.filter(pc.is_null(faults))
 
 
 def _summary(faults: Sequence[str], period: Period) -> str:

@@ -14,17 +14,25 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.sequenced_dispatch import END, KEY, NO_TIME, PARCELS, SLICE, START, Dispatch, opened
-from timeloom.engines.spark.sequenced_faults import fault, judged
+from timeloom.engines.spark.sequenced_dispatch import (
+    END,
+    KEY,
+    NO_TIME,
+    PARCELS,
+    SLICE,
+    START,
+    VERDICT,
+    Dispatch,
+    opened,
+)
+from timeloom.engines.spark.sequenced_faults import Judgement, told_start
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.spark.workers import mapped
 from timeloom.engines.ticks import PeriodTicks, Ticks
-from timeloom.model.period import Period
-from timeloom.model.policy import Policy
 
-FAULT, TRUE_START, TRUE_END = "fault", "true_start", "true_end"
+TRUE_START, TRUE_END = "true_start", "true_end"
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,14 @@ class GroupedRows:
         """How tasks read these rows."""
         names = self.admitted.names
         order = None if self.order_by is None else tuple(names[name] for name in self.order_by)
-        return Delivery(self.verb, self.admitted.period, self.admitted.policy, self.slicing.partitions, order)
+        return Delivery(self.slicing.partitions, order)
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """What becomes of invalid rows, if any are sent."""
+        if self.admitted.policy.on_invalid == "quarantine":
+            return None
+        return Judgement(self.verb, self.admitted.columns.kind, self.admitted.policy)
 
     def sent(self) -> DataFrame:
         """The rows, shuffled in parcels: key, ticks, and the columns under the names that the admission gave them."""
@@ -68,7 +83,7 @@ class GroupedRows:
             rows = rows.drop(KEY)
         if self.slicing.slices > 1:
             rows = self.slicing.attached(rows, self._ranked())
-        parcels = mapped(rows, Dispatch(self.slicing.partitions), PARCELS)
+        parcels = mapped(rows, Dispatch(self.slicing.partitions, self.judgement), PARCELS)
         return parcels.repartitionById(self.slicing.partitions, F.col("place"))
 
     def _ranked(self) -> DataFrame:
@@ -82,27 +97,25 @@ class GroupedRows:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
 
     def _extra(self) -> dict[str, str]:
-        """What tasks need besides: the faults of rows that they must refuse, the whole period for its order."""
+        """What tasks need besides: the verdicts on rows, if any may be invalid, and the whole period for its order."""
         columns = self.admitted.columns
-        found = {FAULT: fault(self.admitted)} if self.admitted.policy.on_invalid != "quarantine" else {}
+        found = {} if self.judgement is None else {VERDICT: f"CAST({self.admitted.verdict} AS TINYINT)"}
         if self.order_by is not None:
             found |= {TRUE_START: columns.start, TRUE_END: columns.end}
         return found
 
     def _ticked(self, columns: Sequence[str]) -> DataFrame:
-        """Rows with their key and their ticks within the window; rows that are invalid or outside have no time."""
-        periods, frame = self.admitted.columns, self.admitted.rows
-        timed, start, end = f"{self.admitted.verdict} = {VALID}", periods.start, periods.end
+        """Rows with their key and their ticks within the window; rows that are invalid or outside cover no time."""
+        frame, start, end = self.admitted.rows, told_start(self.admitted), self.admitted.columns.end
         if self.window is not None:
             low, high = map(literal, self.window)
-            invalid = f"{self.admitted.verdict} <> {VALID}"
-            timed += f" AND {start} < {high} AND {end} > {low}"
+            no_start, no_end = map(literal, NO_TIME)
+            invalid, inside = f"{self.admitted.verdict} <> {VALID}", f"{start} < {high} AND {end} > {low}"
             if not self.all_groups:
-                frame = frame.where(f"({timed}) OR {invalid}")
-            start, end = f"greatest({start}, {low})", f"least({end}, {high})"
-        no_start, no_end = map(literal, NO_TIME)
-        ticks = f"IF({timed}, {start}, {no_start}) AS {START}", f"IF({timed}, {end}, {no_end}) AS {END}"
-        ticked = frame.selectExpr(f"{self._key()} AS key", *ticks, *columns)
+                frame = frame.where(f"{invalid} OR {inside}")
+            start = f"CASE WHEN {invalid} THEN {start} WHEN {inside} THEN greatest({start}, {low}) ELSE {no_start} END"
+            end = f"CASE WHEN {invalid} THEN {end} WHEN {inside} THEN least({end}, {high}) ELSE {no_end} END"
+        ticked = frame.selectExpr(f"{self._key()} AS key", f"{start} AS {START}", f"{end} AS {END}", *columns)
         if self.all_groups and self.window is not None and not self.by:
             ticked = ticked.unionByName(self._anchor(), allowMissingColumns=True)
         return ticked
@@ -130,17 +143,12 @@ class Received:
 class Delivery:
     """How a task reads its rows."""
 
-    verb: str
-    period: Period
-    policy: Policy
     partitions: int
     order_by: tuple[str, ...] | None = None
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Received | None:
         """All rows of a task; None if there are none."""
         table, place = opened(batches)
-        if table is not None and FAULT in table.column_names:
-            table = judged(table, FAULT, self.period, "input", self.policy, self.verb)
         if table is None or not table.num_rows:
             return None
         if self.order_by is not None:

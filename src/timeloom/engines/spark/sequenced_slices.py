@@ -43,10 +43,13 @@ class GroupSlicing:
     rows_per_slice: int = 50_000
 
     @classmethod
-    def of(cls, spark: SparkSession, inputs: Sequence[DataFrame], slices: int | None = None) -> "GroupSlicing":
+    def of(
+        cls, spark: SparkSession, inputs: Sequence[DataFrame], slices: int | None = None, *, grouped: bool = True
+    ) -> "GroupSlicing":
         """Choose by the size of the session and of the inputs, or take the number that is given.
 
-        Inputs that a single task could take are not sliced: then nothing need be sampled either.
+        Inputs that a single task could take are not sliced: then nothing need be sampled either, and without groups
+        there is one task.
         """
         at_once = cores(spark)
         partitions = min(shuffle_partitions(spark), 2 * at_once)
@@ -54,7 +57,7 @@ class GroupSlicing:
             return cls(slices, slices, partitions, forced=True)
         sizes = [estimated_bytes(frame) for frame in inputs]
         if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
-            return cls(1, 1, partitions)
+            return cls(1, 1, partitions if grouped else 1)
         return cls(partitions, min(partitions, at_once), partitions)
 
     def facts(self, *, grouped: bool) -> dict[str, str | int | float]:

@@ -29,7 +29,7 @@ COUNTS = ("count", "count_distinct")
 def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | None = None) -> Any:
     """Aggregate the active rows of every period of constant lineage. Nothing runs before an action."""
     admitted = _admitted(df, request)
-    slicing = GroupSlicing.of(df.sparkSession, [df], slices)
+    slicing = GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     schema = _schema(admitted, request)
     rows = _rows(admitted, request, slicing)
     writer = Writer(schema, period_writer(admitted), admitted.names)
@@ -43,7 +43,7 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
 def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Explanation:
     """Say how an aggregation would run."""
     _schema(_admitted(df, request), request)
-    slicing = GroupSlicing.of(df.sparkSession, [df])
+    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "sweep",
         "groups by": list(request.by),
