@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import periods
 from timeloom.engines.spark.cuts import packed
-from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, SideLayout
 from timeloom.engines.spark.pieces import cover
 from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.sending import Scattered, Sealing, Sender
+from timeloom.engines.spark.readers import ShuffledParcels
+from timeloom.engines.spark.sending import Sealing, Sender
 from timeloom.engines.spark.sequenced_dispatch import unsealed
 from timeloom.engines.spark.sieve import Sieve
+from timeloom.engines.spark.tasks import FirstCopies
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
@@ -74,6 +76,7 @@ def test_rows_go_to_each_slice_that_they_touch(rows, bounds, relation, side):
         if not bits & SOLE:
             assert bool(bits & START_HOME) == (bisect_right(bounds, period[0]) == number)
             assert bool(bits & END_HOME) == (bisect_right(bounds, period[1]) == number)
+            assert bool(bits & FIRST) == (number == min(slot for other, slot in expected if other == period))
         else:
             assert bits & START_HOME
             assert bits & END_HOME
@@ -95,15 +98,13 @@ def test_invalid_rows_go_to_the_first_slice_to_be_judged_there():
     assert {copy[1]: copy[2] for copy in found} == {(None, 9): 0, (7, 3): 0, (7, 7): 1, (7, 8): 1}
 
 
-def test_scattered_rows_can_be_had_alone():
+def test_of_rows_with_several_copies_the_first_can_be_had():
     rows = [(1, 9), (1, 2), (3, None)]
     task = sender("left", "intersects")
-    assert {copy[1] for copy in received(Sealing(task, scattered_only=True)(iter([batch(rows, [5])])))} == {
-        (1, 9),
-        (3, None),
-    }
-    (found,) = Scattered(task, ("p1",))(iter([batch(rows, [5])]))
-    assert found.to_pylist() == [{"start": 1, "end": 9, "p1": 9}, {"start": 3, "end": FOREVER, "p1": None}]
+    sealed = list(Sealing(task)(iter([batch(rows, [5])])))
+    first = FirstCopies(ShuffledParcels(pa.schema([])), task.layout, Policy(), ("p1",))
+    found = [row for parcel in sealed for part in first(iter([parcel])) for row in part.to_pylist()]
+    assert found == [{"start": 1, "end": 9, "p1": 9}, {"start": 3, "end": FOREVER, "p1": None}]
 
 
 def test_reach_stops_at_the_ends_of_the_axis():

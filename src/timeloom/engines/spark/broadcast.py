@@ -67,10 +67,6 @@ class Broadcast:
         touched = f"get(before, {last} + 1) > get(before, {first})"
         return rows.join(self.side, F.expr(f"{admitted.verdict} <> {VALID} OR {touched}"))
 
-    def rows_to_decide(self, side: str) -> DataFrame:
-        """The rows of all tasks: any of them may have a partner for a row of the broadcast side."""
-        return self.rows()
-
     def undecided(self, side: str) -> DataFrame | None:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
         if side == self.streamed.admitted.side:

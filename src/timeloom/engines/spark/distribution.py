@@ -14,9 +14,10 @@ from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.sending import KEY, Scattered, Sealing, Sender
+from timeloom.engines.spark.sending import KEY, Sealing, Sender
 from timeloom.engines.spark.sequenced_dispatch import PARCELS
 from timeloom.engines.spark.slices import boundaries, in_first_row, sampled
+from timeloom.engines.spark.tasks import FirstCopies
 from timeloom.engines.spark.workers import mapped
 
 
@@ -46,24 +47,16 @@ class Distribution:
         """How a task reads its rows."""
         return ShuffledParcels(self.packing.arrow)
 
-    def rows(self) -> DataFrame:
-        """The rows of both sides, shuffled in parcels."""
-        return self._shuffled("")
-
-    def rows_to_decide(self, side: str) -> DataFrame:
-        """The same, but of one side only the rows that are in several tasks."""
-        return self._shuffled(side)
-
     def undecided(self, side: str) -> DataFrame | None:
         """The rows of a side that are in several tasks, none of which can tell alone that they match nothing."""
         if self.slicing.slices == 1:
             return None
         sent = self.right if side == "right" else self.left
-        places = self.packing.places(sent.admitted)
-        names = tuple(f"p{place}" for place in places.values())
-        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places.values()]
+        places = self.packing.places(sent.admitted).values()
+        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places]
         ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
-        return mapped(self._marked(sent), Scattered(self._sender(sent), names), T.StructType([*ticks, *kinds]))
+        task = FirstCopies(self.reader, sent.layout, sent.admitted.policy, tuple(kind.name for kind in kinds))
+        return mapped(self.rows(), task, T.StructType([*ticks, *kinds]))
 
     @cached_property
     def cuts(self) -> Column:
@@ -71,15 +64,9 @@ class Distribution:
         samples = [sampled(sent.admitted, sent.rows, sent.key, self.slicing.share) for sent in (self.left, self.right)]
         return boundaries(samples[0].unionAll(samples[1]), CutTask(self.slicing, self.pieces)).scalar()
 
-    def _shuffled(self, scattered_only: str) -> DataFrame:
-        parcels = [
-            mapped(
-                self._marked(sent),
-                Sealing(self._sender(sent), scattered_only=sent.admitted.side == scattered_only),
-                PARCELS,
-            )
-            for sent in (self.left, self.right)
-        ]
+    def rows(self) -> DataFrame:
+        """The rows of both sides, shuffled in parcels. Spark shuffles them once, however often a plan asks for them."""
+        parcels = [mapped(self._marked(sent), Sealing(self._sender(sent)), PARCELS) for sent in (self.left, self.right)]
         return parcels[0].unionAll(parcels[1]).repartitionById(self.partitions, F.col("place"))
 
     def _marked(self, sent: Sent) -> DataFrame:

@@ -169,7 +169,7 @@ class SparkJoin:
         schema = (self.right if side == "right" else self.left).schema
         places = self.packing.right if side == "right" else self.packing.left
         reported = matched_schema([schema[key].dataType for key in keys])
-        matched = mapped(plan.rows_to_decide(side), MatchedTask(matcher, side), reported)
+        matched = mapped(plan.rows(), MatchedTask(matcher, side), reported)
         kept = decided(rows, matched, [places[key] for key in keys], keep_matched=self.request.how == "semi")
         return alone(kept, side, self.columns, self.schema, self.packing)
 

@@ -23,8 +23,9 @@ Positions = NDArray[np.int32]
 
 _LOG = logging.getLogger("timeloom")
 
-RIGHT, START_HOME, END_HOME, SOLE = 1, 2, 4, 8
-"""Bits of a row: its side, whether its start or its end lies in this slice, whether no other task has a copy of it."""
+RIGHT, START_HOME, END_HOME, SOLE, FIRST = 1, 2, 4, 8, 16
+"""Bits of a row: its side, whether its start or its end lies in this slice, whether it has no other copy, or is the
+first of several."""
 
 
 class Packed(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.admission import EMPTY, VALID, judge
 from timeloom.engines.spark.cuts import CUTS, Cuts
-from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.reach import reach
 from timeloom.engines.spark.sequenced_dispatch import parcel
@@ -33,11 +33,6 @@ class Placed(NamedTuple):
     ends: Ticks
     first: Ticks
     last: Ticks
-
-    @property
-    def scattered(self) -> NDArray[np.bool_]:
-        """Tell the rows that go to several slices."""
-        return self.first < self.last
 
 
 @dataclass(frozen=True)
@@ -82,19 +77,14 @@ class Sender:
 
 @dataclass(frozen=True)
 class Sealing:
-    """Turns rows into parcels; on request only the rows that go to several slices."""
+    """Turns rows into parcels."""
 
     sender: Sender
-    scattered_only: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Seal the rows of one partition."""
         for table, placed, cuts in self.sender.chunks(batches):
-            if self.scattered_only:
-                chosen = np.flatnonzero(placed.scattered)
-                yield from self._sealed(table.take(pa.array(chosen)), Placed(*(part[chosen] for part in placed)), cuts)
-            else:
-                yield from self._sealed(table, placed, cuts)
+            yield from self._sealed(table, placed, cuts)
 
     def _sealed(self, table: pa.Table, placed: Placed, cuts: Cuts) -> Iterator[pa.RecordBatch]:
         count = self.sender.partitions
@@ -114,22 +104,6 @@ class Sealing:
             first, last = int(edges[place]), int(edges[place + 1])
             if first < last:
                 yield parcel(arranged.slice(first, last - first), place)
-
-
-@dataclass(frozen=True)
-class Scattered:
-    """The rows that go to several slices, with their ticks as ``start`` and ``end``, and the columns named."""
-
-    sender: Sender
-    names: tuple[str, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Choose rows of one partition."""
-        for table, placed, _ in self.sender.chunks(batches):
-            chosen = np.flatnonzero(placed.scattered)
-            rows = table.select(self.names).take(pa.array(chosen))
-            columns = [pa.array(placed.starts[chosen]), pa.array(placed.ends[chosen]), *rows.columns]
-            yield from pa.table(columns, ["start", "end", *self.names]).to_batches()
 
 
 def large(batches: Iterator[pa.RecordBatch], size: int = CHUNK_BYTES) -> Iterator[pa.Table]:
@@ -164,5 +138,6 @@ def copies(placed: Placed, cuts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.in
         slices[several] += several - begins[rows[several]]
         starts, ends = cuts.slices(placed.starts[rows[several]]), cuts.slices(placed.ends[rows[several]])
         at = slices[several]
-        bits[several] = (starts == at) * START_HOME | (ends == at) * END_HOME
+        first = placed.first[rows[several]] == at
+        bits[several] = (starts == at) * START_HOME | (ends == at) * END_HOME | first * FIRST
     return rows, slices, bits

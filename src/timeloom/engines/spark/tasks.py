@@ -1,7 +1,7 @@
 """What a Spark task of the join does: Arrow batches in, the local engine's matching, Arrow batches out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,18 @@ from timeloom.engines.algorithms import find
 from timeloom.engines.local.gather import NO_ROW, Rows, positions
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
-from timeloom.engines.spark.parcels import END_HOME, SOLE, START_HOME, PackedSide, Parcel, Reader, SideLayout
+from timeloom.engines.spark.parcels import (
+    END_HOME,
+    FIRST,
+    RIGHT,
+    SOLE,
+    START_HOME,
+    PackedSide,
+    Parcel,
+    Reader,
+    SideLayout,
+    admitted,
+)
 from timeloom.engines.spark.pieces import Piece
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
@@ -161,12 +172,35 @@ class MatchedTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Mark the rows of one partition."""
         layout = self.matcher.right if self.side == "right" else self.matcher.left
-        for parcel in self.matcher.parcels(batches):
-            side = parcel.right if self.side == "right" else parcel.left
-            found = side.where(self.matcher.matched(parcel)[side.rows] & ((side.bits & SOLE) == 0))
+        for whole in self.matcher.parcels(batches):
+            side = whole.right if self.side == "right" else whole.left
+            side = side.where((side.bits & SOLE) == 0)
+            parcel = replace(whole, right=side) if self.side == "right" else replace(whole, left=side)
+            found = side.where(self.matcher.matched(parcel)[side.rows])
             keys = [parcel.source.take(place, pa.array(found.rows)).combine_chunks() for place in layout.keys]
             names = ["start", "end", *(f"k{number}" for number in range(len(keys)))]
             yield pa.RecordBatch.from_arrays([pa.array(found.starts), pa.array(found.ends), *keys], names=names)
+
+
+@dataclass(frozen=True)
+class FirstCopies:
+    """Of the rows of a side that are in several tasks, those whose first copy is here: their ticks, and columns."""
+
+    reader: Reader
+    layout: SideLayout
+    policy: Policy
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Choose the rows of one partition."""
+        side = RIGHT if self.layout.name == "right" else 0
+        for packed in self.reader.read(batches):
+            chosen = np.flatnonzero((packed.bits & (RIGHT | SOLE | FIRST)) == (side | FIRST))
+            table = packed.table.select(list(dict.fromkeys([self.layout.start, self.layout.end, *self.names])))
+            rows = table.take(pa.array(chosen))
+            _, starts, ends, _ = admitted(rows, self.layout, self.policy)
+            columns = [pa.array(starts), pa.array(ends), *(rows[name] for name in self.names)]
+            yield from pa.table(columns, ["start", "end", *self.names]).to_batches()
 
 
 def _sides(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:
