@@ -1,8 +1,9 @@
 """The streaming join: throughput against the batch sweep, and how early answers leave.
 
-Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data, in
-turns: arrays in and out, and tables in and out (StreamJoin next to join with algorithm="sweep"); and how many rows are
-kept, in each quarter of the time.
+Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data:
+arrays in and out, and tables in and out (StreamJoin next to join with algorithm="sweep"); and how many rows are kept,
+in each quarter of the time. Each contender has a process of its own, since memory that another one has given back
+changes its time by a factor of two. The answers of a stream are kept until its end, as those of the batch are.
 Lazy joining: on clustered data, where rows of one side become ready in bursts, with one scan for each row and with
 one scan for all that see the same rows.
 Latency: for every Allen and ISEQL relation, the mean delay between the instant at which a pair is certain and the
@@ -13,7 +14,10 @@ before anything is reported.
 
 import argparse
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -30,6 +34,7 @@ from timeloom.streaming.operator import EndpointJoin
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
+SWEPT = ("intersects", "overlaps", "contains", "iseql.start_preceding")
 MANY_PAIRS = {"before", "after", "iseql.before", "iseql.after"}
 FEW_ROWS = 1000
 """Rows for relations in which almost every row is with every other."""
@@ -52,10 +57,13 @@ def events_of(table: PeriodTable) -> Events:
 
 
 def streamed(
-    name: str, left: Events, right: Events, batch: int, lazy: bool = True
-) -> tuple[list[Any], float, list[int], float]:
-    """What was emitted, the time taken, the rows kept after each batch, and what lazy joining saved."""
-    operator, parts, kept = EndpointJoin(relation(name), lazy=lazy), [], []
+    name: str, left: Events, right: Events, batch: int, lazy: bool = True, answers: list[Any] | None = None
+) -> tuple[int, float, list[int], float]:
+    """The number of pairs, the time taken, the rows kept after each batch, and what lazy joining saved.
+
+    Answers are let go as they come, unless there is a list for them.
+    """
+    operator, pairs, kept = EndpointJoin(relation(name), lazy=lazy), 0, []
     cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
     places = [np.searchsorted(side.times, [*cuts, np.iinfo(np.int64).max], side="right") for side in (left, right)]
     begin = time.perf_counter()
@@ -64,16 +72,16 @@ def streamed(
             side.pick(slice(0 if number == 0 else place[number - 1], place[number]))  # type: ignore[arg-type]
             for side, place in zip((left, right), places, strict=True)
         ]
-        parts.append(operator.push(*slices, until=cut))
+        emitted = operator.push(*slices, until=cut)
         kept.append(operator.state_size)
-    parts.append(operator.close())
-    return parts, time.perf_counter() - begin, kept, operator.counters.reduction
-
-
-def counted(run: tuple[list[Any], float, list[int], float]) -> tuple[int, float, list[int], float]:
-    """The same with the number of pairs; the pairs themselves are let go."""
-    parts, *others = run
-    return sum(part.lefts.size for part in parts), *others
+        pairs += emitted.lefts.size
+        if answers is not None:
+            answers.append(emitted)
+    emitted = operator.close()
+    took = time.perf_counter() - begin
+    if answers is not None:
+        answers.append(emitted)
+    return pairs + emitted.lefts.size, took, kept, operator.counters.reduction
 
 
 def batch_sweep(name: str, left: PeriodTable, right: PeriodTable) -> tuple[int, float]:
@@ -97,14 +105,34 @@ def batches_of(left: Events, right: Events, batch: int) -> list[tuple[pa.Table, 
 
 def streamed_tables(name: str, batches: list[tuple[pa.Table, pa.Table, int | None]]) -> tuple[int, float]:
     begin, stream = time.perf_counter(), StreamJoin(name)
-    pairs = sum(stream.push(left, right, until=cut).num_rows for left, right, cut in batches) + stream.close().num_rows
-    return pairs, time.perf_counter() - begin
+    answers = [*(stream.push(left, right, until=cut) for left, right, cut in batches), stream.close()]
+    took = time.perf_counter() - begin
+    return sum(answer.num_rows for answer in answers), took
 
 
 def joined_tables(name: str, left: pa.Table, right: pa.Table) -> tuple[int, float]:
     begin = time.perf_counter()
     pairs = join(left, right, name, algorithm="sweep", columns=["id", "id_right"]).num_rows
     return pairs, time.perf_counter() - begin
+
+
+def contender(which: int, rows: int, active: int, runs: int) -> list[tuple[int, float, list[int]]]:
+    """For each relation the number of pairs, the shortest time, and the rows kept; the first run is not counted."""
+    left, right = periods(rows, active, 1), periods(rows, active, 2)
+    events = events_of(left), events_of(right)
+    batches = batches_of(*events, 20_000)
+    whole = [pa.table({"id": np.arange(rows), "start": side.starts, "end": side.ends}) for side in (left, right)]
+    runners: list[Callable[[str], Any]] = [
+        lambda name: batch_sweep(name, left, right),
+        lambda name: streamed(name, *events, 20_000, answers=[]),
+        lambda name: joined_tables(name, *whole),
+        lambda name: streamed_tables(name, batches),
+    ]
+    found = []
+    for name in SWEPT:
+        timed = [runners[which](name) for _ in range(runs + 1)]
+        found.append((timed[0][0], min(run[1] for run in timed[1:]), timed[0][2] if which == 1 else []))
+    return found
 
 
 def throughput(rows: int, runs: int) -> None:
@@ -114,27 +142,15 @@ def throughput(rows: int, runs: int) -> None:
     )
     for active in (10, 1000):
         some = rows if active == 10 else max(10_000, rows // 10)
-        left, right = periods(some, active, 1), periods(some, active, 2)
-        events = events_of(left), events_of(right)
-        batches = batches_of(*events, 20_000)
-        whole = [pa.table({"id": np.arange(some), "start": side.starts, "end": side.ends}) for side in (left, right)]
-        for name in ("intersects", "overlaps", "contains", "iseql.start_preceding"):
-            turns = [
-                (
-                    batch_sweep(name, left, right),
-                    counted(streamed(name, *events, 20_000)),
-                    joined_tables(name, *whole),
-                    streamed_tables(name, batches),
-                )
-                for _ in range(runs + 1)
-            ]
-            if len({run[0] for turn in turns for run in turn}) > 1:
+        with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as processes:
+            told = list(processes.map(contender, range(4), [some] * 4, [active] * 4, [runs] * 4))
+        for name, (sweep, arrays, verb, tables) in zip(SWEPT, zip(*told, strict=True), strict=True):
+            if len({run[0] for run in (sweep, arrays, verb, tables)}) > 1:
                 raise SystemExit(f"{name}: the stream and the batch differ")
-            sweep, took, verb, stream = (min(turn[which][1] for turn in turns[1:]) for which in range(4))
-            kept = [int(part.max()) for part in np.array_split(np.array(turns[0][1][2][:-1]), 4) if part.size]
+            kept = [int(part.max()) for part in np.array_split(np.array(arrays[2][:-1]), 4) if part.size]
             print(
-                f"{active:>7} {name:<24}{turns[0][0][0]:>12,}{4 * some / took:>12,.0f}{sweep / took:>14.0%}"
-                f"{verb / stream:>9.0%}   {kept}"
+                f"{active:>7} {name:<24}{sweep[0]:>12,}{4 * some / arrays[1]:>12,.0f}{sweep[1] / arrays[1]:>14.0%}"
+                f"{verb[1] / tables[1]:>9.0%}   {kept}"
             )
 
 
@@ -153,12 +169,10 @@ def laziness(rows: int, runs: int) -> None:
         f"\n{'burst':>7} {'relation':<24}{'pairs':>12}{'plain (s)':>12}{'lazy (s)':>12}{'faster':>8}{'reduction':>11}"
     )
     for burst in (1, 8, 32):
-        left, right = (clustered(rows // 5, 2000, burst, seed) for seed in (5, 6))
+        left, right = (clustered(rows // 10, 1000, burst, seed) for seed in (5, 6))
         events = events_of(left), events_of(right)
         for name in ("starts", "intersects"):
-            turns = [
-                [counted(streamed(name, *events, 20_000, lazy)) for lazy in (False, True)] for _ in range(runs + 1)
-            ][1:]
+            turns = [[streamed(name, *events, 20_000, lazy) for lazy in (False, True)] for _ in range(runs + 1)][1:]
             if len({run[0] for turn in turns for run in turn}) > 1:
                 raise SystemExit(f"{name}: lazy and plain joining differ")
             plain, lazy = (min(turn[which][1] for turn in turns) for which in (0, 1))
@@ -200,7 +214,8 @@ def latency(rows: int) -> None:
         some = FEW_ROWS if name in MANY_PAIRS else rows
         left, right = periods(some, 10, 3, some), periods(some, 10, 4, some)
         mean = float(np.mean(np.concatenate([left.ends - left.starts, right.ends - right.starts])))
-        parts, *_ = streamed(name, events_of(left), events_of(right), 5_000)
+        parts: list[Any] = []
+        streamed(name, events_of(left), events_of(right), 5_000, answers=parts)
         lefts, rights, instants = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:3])
         *pairs, read = whole_tuples(name, left, right, lefts.size + 1)
         order, peer_order = np.lexsort((rights, lefts)), np.lexsort(pairs[::-1])
