@@ -71,10 +71,10 @@ def gaps(count: int, sizes: list[int], constants: list[int]) -> list[Line]:
         wanted = ">= 10 x" if size >= 4096 else ">= 0.87 x"
         for c in constants:
             pair = side_by_side(partial(ours.skip_join, theirs, c), scan, 5)
-            lines.append(Line(f"gap {size:,}, c={c}", pair[0], "forward scan", pair[1], wanted if c == 16 else ""))
+            lines.append(Line(f"gap {size:,}, c={c}", pair[0], "forward scan", pair[1], wanted if c == 32 else ""))
         for variant in ("events", "index") if size >= 64 else ("events",):
-            pair = side_by_side(partial(ours.skip_join, theirs), partial(ours.skip_join, theirs, 16, variant))
-            lines.append(Line(f"gap {size:,}, c=16", pair[0], f"SkipJoin, {variant} only", pair[1], "near 1 or above"))
+            pair = side_by_side(partial(ours.skip_join, theirs), partial(ours.skip_join, theirs, 32, variant))
+            lines.append(Line(f"gap {size:,}, c=32", pair[0], f"SkipJoin, {variant} only", pair[1], "near 1 or above"))
     return lines
 
 
@@ -93,7 +93,7 @@ def months(count: int, numbers: list[int]) -> list[Line]:
         wanted = ">= 10 x" if number <= 12 else ""
         lines.append(Line(f"day 7 of {number} months of {count:,}", pair[0], "forward scan", pair[1], wanted))
         for variant in ("events", "index"):
-            pair = side_by_side(partial(forest.skip_join, filters), partial(forest.skip_join, filters, 16, variant))
+            pair = side_by_side(partial(forest.skip_join, filters), partial(forest.skip_join, filters, 32, variant))
             lines.append(Line(f"day 7 of {number} months", pair[0], f"SkipJoin, {variant} only", pair[1]))
         query = partial(lambda starts, ends: [*map(forest.overlapping, starts, ends)], *map(np.ndarray.tolist, windows))
         pair = side_by_side(partial(forest.skip_join, filters), query)
@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("--scale", choices=["small", "full"], default="small")
     full = parser.parse_args().scale == "full"
     powers = range(0, 19) if full else (0, 2, 4, 8, 12)
-    constants = [1, 2, 4, 8, 16, 32, 64] if full else [1, 16]
+    constants = [1, 2, 4, 8, 16, 32, 64] if full else [1, 32]
     show("Gap data (figure 6)", gaps(2**24 if full else 2**20, [2**power for power in powers], constants))
     show("Sparse joins (figure 5, left)", months(10**7 if full else 10**6, [1, 6, 12, 60, 120] if full else [6, 120]))
     shares = [0.1, 0.5, 1.0] if full else [1.0]

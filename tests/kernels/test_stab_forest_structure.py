@@ -1,6 +1,7 @@
 """The structure of the stab-forest: the paper's figures after each append, its invariants, bulk against appends."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from reference.stabbing import check_shape, half_open, in_order, least, most, point_least, read_shape
 from timeloom.kernels.stab_forest import allocate, append_events, dummies, resized
 from timeloom.kernels.stab_forest_build import build, event_order, first_dummy, highest_between
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
+"""Whether kernels run compiled: otherwise a million of anything takes too long."""
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
 
@@ -158,31 +162,37 @@ def test_a_built_forest_grows_on(before, later):
     assert as_golden(shape) == as_golden(read_shape(built(periods)))
 
 
-def test_a_hundred_thousand_appends_keep_the_invariants_where_they_are_looked_at():
-    random = np.random.default_rng(20260)
-    count = 100_000
-    starts = np.sort(random.integers(0, 60_000, count))
-    ends = starts + 1 + np.minimum((1 / random.random(count)).astype(np.int64), 5_000)
-    rows = event_order(starts, ends)
-    starts, ends = starts[rows], ends[rows]
-    forest = allocate(count)
-    looks = np.sort(random.integers(1, 400, 4)).tolist()
-    done = 0
-    for look in [*looks, count]:
-        append_events(forest, starts[done:look], ends[done:look])
-        done = look
-        if look < count:
-            check_shape(read_shape(forest))
-    whole = build(starts, ends)
+def same_structure(forest, whole, random):
+    """The same nodes and, where they are looked at, the same lists."""
     np.testing.assert_array_equal(forest.counts[:3], whole.counts[:3])
     nodes = int(whole.counts[1])
     for name in ("first", "own_stop", "last_end"):
         np.testing.assert_array_equal(forest.nodes[name][1 : nodes + 1], whole.nodes[name][1 : nodes + 1])
-    for node in random.integers(1, nodes + 1, 2_000).tolist():
+    for node in random.integers(1, nodes + 1, 500).tolist():
         ours, theirs = (f.lists[f.nodes[node]["list_at"] : f.nodes[node]["list_stop"]] for f in (forest, whole))
         np.testing.assert_array_equal(ours["end"], theirs["end"])
         np.testing.assert_array_equal(ours["asc"], theirs["asc"])
         np.testing.assert_array_equal(np.sort(ours["desc"]), np.sort(theirs["desc"]))
+
+
+def test_a_million_appends_keep_the_invariants_where_they_are_looked_at():
+    """All ten invariants early on; later by comparison with a forest that is built at once."""
+    random = np.random.default_rng(20260)
+    count = 1_000_000 if COMPILED else 10_000
+    starts = np.sort(random.integers(0, count * 6 // 10, count))
+    ends = starts + 1 + np.minimum((1 / random.random(count)).astype(np.int64), 5_000)
+    rows = event_order(starts, ends)
+    starts, ends = starts[rows], ends[rows]
+    forest = allocate(count)
+    early, late = random.integers(1, 5_000, 4), random.integers(count // 10, count, 4)
+    done = 0
+    for look in [*np.sort(np.concatenate([early, late])).tolist(), count]:
+        append_events(forest, starts[done:look], ends[done:look])
+        done = look
+        if look < 5_000:
+            check_shape(read_shape(forest))
+        else:
+            same_structure(forest, build(starts[:look], ends[:look]), random)
 
 
 def test_numbers_of_nodes():

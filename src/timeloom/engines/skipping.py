@@ -19,11 +19,10 @@ from timeloom.kernels.coverage import count_intersecting, mark_touching
 from timeloom.kernels.order import sort
 from timeloom.kernels.sequenced import cover
 from timeloom.kernels.skip_join import skip_join_pairs
+from timeloom.kernels.stab_forest_multi import THRESHOLD
 from timeloom.model.box import Box
 
 INTERSECTS = Box(start_end=(None, -1), end_start=(1, None))
-THRESHOLD = 16
-"""The skip-join's constant c: events read per level of the index before the index is preferred."""
 
 IDLE = 0.9
 """The share of rows in gaps from which on the skip-join is chosen by itself."""

@@ -16,6 +16,9 @@ from timeloom.kernels.stab_forest_stab import first_after, locate, visit
 
 ROW, SEEN, NODE_AT, ACTIVE = range(4)
 
+THRESHOLD = 32
+"""The threshold constant c, if none is given: at this value a join is about as fast as the better of its two ways."""
+
 
 def reach_of(c: int, nodes: int) -> int:
     """How many events ahead an instant may lie before the index is used."""

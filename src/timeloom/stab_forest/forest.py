@@ -11,7 +11,7 @@ from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.skip_join import skip_join
 from timeloom.kernels.stab_forest import NODES, dummies, in_use
-from timeloom.kernels.stab_forest_multi import multi_stab, new_marks, reach_of, stab_many
+from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, reach_of, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
@@ -254,7 +254,7 @@ class StabForest:
         """How many events are active at each of many instants, without listing them."""
         return count_many(self._settled().forest, many_ticks(ts, "ts"))
 
-    def stab_many(self, ts: ArrayLike, *, c: int = 16) -> tuple[Ticks, Ticks]:
+    def stab_many(self, ts: ArrayLike, *, c: int = THRESHOLD) -> tuple[Ticks, Ticks]:
         """The events active at each of many instants, which need no order.
 
         Returns
@@ -273,7 +273,7 @@ class StabForest:
         return offsets, index.names(positions)
 
     def multi_stab(
-        self, ts: ArrayLike, *, c: int = 16, variant: Variant = "auto", window: Window | None = None
+        self, ts: ArrayLike, *, c: int = THRESHOLD, variant: Variant = "auto", window: Window | None = None
     ) -> Ticks:
         """The events active at any of many instants, each event once.
 
@@ -315,7 +315,7 @@ class StabForest:
     def skip_join(
         self,
         other: "StabForest | tuple[ArrayLike, ArrayLike]",
-        c: int = 16,
+        c: int = THRESHOLD,
         variant: Variant = "auto",
         window: Window | None = None,
     ) -> tuple[Ticks, Ticks]:
