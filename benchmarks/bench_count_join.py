@@ -86,6 +86,7 @@ def sweeps(workload: Workload, ratio: float, limit: float) -> list[Line]:
     heavy = workload.name in ("BOOKS", "WEBKIT")
     lines = [
         Line(f"{case}: smart joining", smart, "sorting", sorting, "1 x"),
+        Line(f"{case}: smart joining", smart, "simple joining", simple, "10 x" if heavy else ""),
         Line(f"{case}: smart in all", smart + sorting, "simple", simple + sorting, "10 x" if heavy else ""),
     ]
     if counts.sum() <= limit:
