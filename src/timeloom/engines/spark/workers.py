@@ -1,8 +1,8 @@
 """Tasks in Spark's Python workers, without the waiting that surrounds a task there by default.
 
-A worker that Spark keeps for the next task costs it about 150 ms, none of them in the task. Spark sends a task in small
-writes, and holds back each until the one before it is acknowledged, for which Linux takes 40 ms if nobody asks for it.
-And after each task all Python objects are searched for cycles, which takes long once the compiler is loaded.
+Each task in a worker that Spark keeps costs 60 to 150 ms that are not its own. Spark sends a task in small writes and
+holds each back until the one before it is acknowledged, for which Linux takes 40 ms if nobody asks for it. And after
+each task all Python objects are searched for cycles, which takes long once the compiler is loaded.
 """
 
 import gc
@@ -12,11 +12,13 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import types as T
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import types as T
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """Turns the Arrow batches of a partition into others."""
@@ -24,7 +26,7 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 OPEN_FILES = "/proc/self/fd"
 
 
-def mapped(frame: DataFrame, task: Task, schema: T.StructType | str) -> DataFrame:
+def mapped(frame: "DataFrame", task: Task, schema: "T.StructType | str") -> "DataFrame":
     """What a task makes of each partition of a DataFrame. Nothing runs before an action."""
     return frame.mapInArrow(Prompt(task), schema)
 

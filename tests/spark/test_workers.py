@@ -1,0 +1,52 @@
+"""What surrounds a task in a worker: it changes no row, asks for acknowledgements, and freezes what is loaded once."""
+
+import gc
+import os
+import pickle
+import socket
+
+import pyarrow as pa
+import pytest
+
+from timeloom.engines.spark import workers
+from timeloom.engines.spark.workers import Prompt, acknowledge
+
+BATCHES = [pa.RecordBatch.from_pydict({"n": [number]}) for number in (1, 2)]
+
+
+def doubled(batches):
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"n": [2 * batch["n"][0].as_py()]})
+
+
+@pytest.fixture
+def connection():
+    """A connection over loopback, whose small writes are held back as usual."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as near:
+        far, _ = server.accept()
+        with far:
+            yield near
+
+
+def test_connections_send_at_once_and_stay_open(connection):
+    assert not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    acknowledge()
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    connection.sendall(b"still open")
+
+
+def test_other_open_files_are_left_alone(tmp_path):
+    with (tmp_path / "file").open("w") as file, socket.socket(socket.AF_UNIX) as local:
+        acknowledge()
+        file.write("still open")
+        assert local.fileno() in map(int, os.listdir(workers.OPEN_FILES))
+
+
+def test_a_task_gives_its_own_rows_and_freezes_what_is_loaded_only_when_more_is(monkeypatch):
+    frozen = []
+    monkeypatch.setattr(workers, "keep_loaded", lambda: frozen.append(len(gc.get_objects())))
+    monkeypatch.setattr(Prompt, "known_modules", 0)
+    task = pickle.loads(pickle.dumps(Prompt(doubled)))
+    for _ in range(3):
+        assert [batch["n"].to_pylist() for batch in task(iter(BATCHES))] == [[2], [4]]
+    assert len(frozen) == 1
