@@ -228,6 +228,26 @@ def test_never_ending_periods(name, left, right):
     assert found == join_pairs(open_left, open_right, RELATIONS[name])
 
 
+@pytest.mark.parametrize("name", RELATIONS)
+@settings(max_examples=10, deadline=None)
+@given(left=tables, right=tables, at=cuts, lazy=st.booleans())
+def test_all_sweeps_answer_the_same(name, left, right, at, lazy):
+    """Relations without delays are swept directly; with a plan, and with care, they give the same pairs."""
+    direct, planned, careful = (EndpointJoin(relation(name), lazy=lazy) for _ in range(3))
+    assert direct._directly is not None
+    planned._directly = None
+    careful._take_care()
+    found = [pairs_of(played(join, left, right, at)) for join in (direct, planned, careful)]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"), [("iseql.start_preceding", {"delta": 2}), ("before", None), ("iseql.before", {"delta": 2})]
+)
+def test_delays_need_a_plan(name, limits):
+    assert (EndpointJoin(relation(name, **(limits or {})))._directly is None) == (limits is not None)
+
+
 def far(time: int) -> int:
     """The second half of the time is near the end of the axis."""
     return time if time <= LAST // 2 else 2**63 - 40 + time
