@@ -67,11 +67,13 @@ class Bench:
         return self.spark.read.parquet(str(folder))
 
     def compare(self, case: str, ours: DataFrame, peers: dict[str, DataFrame], target: str, repeat: int = 3) -> None:
-        """Check that all have the same rows, find the best peer by one run each, and time it side by side."""
+        """Check that all have the same rows, find the best peer by one run each, and time it side by side, warm."""
         wanted = digest(ours)
         found = {name: timed(run(peer), 1) for name, peer in peers.items()}
         best = min(found, key=lambda name: found[name])
         assert digest(peers[best]) == wanted, case
+        for warming in (ours, peers[best]):
+            warm(run(warming))
         mine, theirs = side_by_side(run(ours), run(peers[best]), repeat)
         self.lines.append(Line(f"{case}: {wanted[0]:,} pairs", mine, best, theirs, target))
 
@@ -98,6 +100,14 @@ def digest(frame: DataFrame) -> tuple[Any, ...]:
 def run(frame: DataFrame) -> Callable[[], None]:
     """Compute every row of a result and throw it away."""
     return lambda: frame.write.format("noop").mode("overwrite").save()
+
+
+def warm(call: Callable[[], None], seconds: float = 10.0) -> None:
+    """Run a plan until the JVM has compiled what it needs: for so long, but not more than five times."""
+    began, runs = time.perf_counter(), 0
+    while runs < 5 and time.perf_counter() - began < seconds:
+        call()
+        runs += 1
 
 
 def spark_join(left: DataFrame, right: DataFrame) -> DataFrame:
