@@ -20,11 +20,13 @@ def chosen(low, high, key=None, *, slices=8, least=2, by_key=False, rows_per_sli
 
 @given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 9))
 def test_boundaries_rise_and_leave_no_slice_empty(points, slices):
-    bounds = quantiles(np.array(points, np.int64), slices)
-    assert bounds.size < slices
-    assert (np.diff(bounds) > 0).all()
-    held = np.bincount(np.searchsorted(bounds, points, side="right"), minlength=bounds.size + 1) if points else []
-    assert all(count > 0 for count in held)
+    ticks = np.array(points, np.int64)
+    for weights in (None, np.abs(ticks) + 1.0):
+        bounds = quantiles(ticks, slices, weights)
+        assert bounds.size < slices
+        assert (np.diff(bounds) > 0).all()
+        held = np.bincount(np.searchsorted(bounds, points, side="right"), minlength=bounds.size + 1) if points else []
+        assert all(count > 0 for count in held)
 
 
 def test_short_rows_get_as_many_slices_as_allowed():
@@ -47,6 +49,13 @@ def test_slices_never_fall_below_the_tasks_that_run_at_once():
 def test_few_rows_get_few_slices():
     bounds, _ = chosen(np.arange(1000), np.arange(1000), rows_per_slice=250)
     assert bounds.size + 1 == 4
+
+
+def test_slices_have_as_much_work_not_as_many_rows():
+    low = np.concatenate([np.arange(1000), np.full(100, 500)])
+    high = np.concatenate([np.arange(1000), np.full(100, 999)])
+    (middle,), _ = chosen(low, high, slices=2)
+    assert 600 < middle < 650
 
 
 def test_only_keys_with_more_than_their_share_are_hot():

@@ -14,6 +14,9 @@ COPIES = 4.0
 SAMPLED_SHARE = 1 / 32
 """Of large inputs, so much is ranked at most."""
 
+PAIRS_PER_ROW = 20.0
+"""A row that is sent to a task costs about as much as so many pairs that come back."""
+
 _HASHES = 2.0**64
 
 
@@ -42,19 +45,37 @@ class Slicing:
             chosen = np.isin(key, hot)
             rows, low, high = rows * chosen.mean() if chosen.size else 0.0, low[chosen], high[chosen]
         wanted = int(min(self.slices, max(self.least, rows / self.rows_per_slice)))
+        weights = work(low, high, rows / max(1, low.size))
         while True:
-            bounds = quantiles(low, wanted)
+            bounds = quantiles(low, wanted, weights)
             if wanted <= self.least or copies(bounds, low, high) <= COPIES:
                 return bounds, hot
             wanted = max(self.least, wanted * 3 // 4)
 
 
-def quantiles(points: NDArray[np.int64], slices: int) -> NDArray[np.int64]:
-    """Boundaries that cut the points into so many slices of about equal size; equal points stay together."""
+def work(low: NDArray[np.int64], high: NDArray[np.int64], rows: float) -> NDArray[np.float64]:
+    """How much work each sampled row stands for: so many rows, and their pairs with those that are present with them.
+
+    Half of these are of the other side.
+    """
+    begun = np.searchsorted(np.sort(low), low, side="right")
+    present = begun - np.searchsorted(np.sort(high), low, side="left")
+    weights: NDArray[np.float64] = PAIRS_PER_ROW + present * rows / 2
+    return weights
+
+
+def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Boundaries that cut the points into so many slices of about equal weight; equal points stay together."""
     if not points.size or slices < 2:
         return np.zeros(0, np.int64)
-    ordered = np.sort(points)
-    picked = np.unique(ordered[np.arange(1, slices) * points.size // slices])
+    order = np.argsort(points, kind="stable")
+    ordered = points[order]
+    if weights is None:
+        at = np.arange(1, slices) * points.size // slices
+    else:
+        before = np.cumsum(weights[order]) - weights[order]
+        at = np.searchsorted(before, weights.sum() * np.arange(1, slices) / slices).clip(max=points.size - 1)
+    picked = np.unique(ordered[at])
     found: NDArray[np.int64] = picked[picked > ordered[0]]
     return found
 
