@@ -44,8 +44,8 @@ def test_other_open_files_are_left_alone(tmp_path):
 
 def test_a_task_gives_its_own_rows_and_freezes_what_is_loaded_only_when_more_is(monkeypatch):
     frozen = []
-    monkeypatch.setattr(workers, "keep_loaded", lambda: frozen.append(len(gc.get_objects())))
-    monkeypatch.setattr(Prompt, "known_modules", 0)
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
+    monkeypatch.setattr(workers._LOADED, "modules", 0)
     task = pickle.loads(pickle.dumps(Prompt(doubled)))
     for _ in range(3):
         assert [batch["n"].to_pylist() for batch in task(iter(BATCHES))] == [[2], [4]]

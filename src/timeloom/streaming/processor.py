@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from timeloom.engines.spark.workers import acknowledge, keep_loaded
 from timeloom.errors import StorageError
 from timeloom.kernels.sweep_arrival import UNREADABLE
 from timeloom.model.relation import Relation
@@ -47,6 +48,7 @@ class JoinProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         """Open the state."""
+        acknowledge()
         self.handle = handle
         self.state = handle.getValueState("join", STATE)
 
@@ -71,6 +73,7 @@ class JoinProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing is held outside the state."""
+        keep_loaded()
 
     def _advance(self, key: Any, frame: pd.DataFrame | None, watermark: int) -> Iterator[pd.DataFrame]:
         join, names = self._load()

@@ -12,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -36,15 +36,12 @@ class Prompt:
     """A task that starts at once, and after which its worker is soon ready again."""
 
     task: Task
-    known_modules: ClassVar[int] = 0
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""
         acknowledge()
         yield from self.task(batches)
-        if len(sys.modules) != Prompt.known_modules:
-            Prompt.known_modules = len(sys.modules)
-            keep_loaded()
+        keep_loaded()
 
 
 def acknowledge() -> None:
@@ -71,5 +68,16 @@ def _acknowledge(descriptor: int) -> None:
 
 def keep_loaded() -> None:
     """Let the search for cycles pass over all that is loaded now: modules and compiled code, which stay anyway."""
-    gc.collect()
-    gc.freeze()
+    if len(sys.modules) != _LOADED.modules:
+        _LOADED.modules = len(sys.modules)
+        gc.collect()
+        gc.freeze()
+
+
+class _Loaded:
+    """How many modules there were when objects were last taken out of the search."""
+
+    modules = 0
+
+
+_LOADED = _Loaded()
