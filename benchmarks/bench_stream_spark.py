@@ -30,7 +30,7 @@ from timeloom.operators.join import join
 from timeloom.operators.stream_join import stream_join
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-SCALES = {"small": (10_000, 4), "full": (50_000, 6)}
+SCALES = {"small": (10_000, 4), "full": (20_000, 6)}
 ACTIVE, KEYS, HOUR, LONGEST = 1000, 20, 3600.0, 3
 """Active rows, keys, seconds, and how many mean durations a row lasts at most."""
 
