@@ -160,6 +160,17 @@ def test_quarantined_rows_of_several_tables():
     ]
 
 
+def test_rejected_rows_of_several_tables_keep_columns_of_other_types_apart():
+    tables = [pa.table({"start": [1, 5], "end": [4, 3], "x": values}) for values in ([1, 2], ["u", "v"], [1.5, 2.5])]
+    found = tl.temporal_join(tables, how="full", on_invalid="quarantine")
+    assert found.result.num_rows == 1
+    assert found.rejected.select(["side", "x", "x_2", "x_3"]).to_pylist() == [
+        {"side": 1, "x": 2, "x_2": None, "x_3": None},
+        {"side": 2, "x": None, "x_2": "v", "x_3": None},
+        {"side": 3, "x": None, "x_2": None, "x_3": 2.5},
+    ]
+
+
 def test_bad_calls_say_what_to_do():
     one = pa.table({"key": [1], "start": [0], "end": [4]})
     with pytest.raises(tl.UsageError, match="needs two tables, or a list"):

@@ -114,6 +114,15 @@ def test_several_tables(spark):
     assert plain(found) == plain(tl.temporal_join(rows, how="full"))
 
 
+def test_rejected_rows_of_several_tables(spark):
+    rows = [pa.table({"start": [1, 5], "end": [4, 3], "x": values}) for values in ([1, 2], ["u", "v"], [1.5, 2.5])]
+    frames = [spark.createDataFrame(table) for table in rows]
+    rejected = tl.temporal_join(frames, on_invalid="quarantine").rejected.toArrow()
+    expected = tl.temporal_join(rows, on_invalid="quarantine").rejected
+    assert set(rejected.column_names) == set(expected.column_names)
+    assert plain(rejected.select(expected.column_names)) == plain(expected)
+
+
 def test_nothing_runs_before_an_action(spark, broken):
     tracker = spark.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup(None))

@@ -100,6 +100,20 @@ def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.concat_tables(parts, promote_options="default")
 
 
+def merge_numbered(tables: "list[pa.Table]") -> pa.Table:
+    """One table of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
+    taken: dict[str, pa.DataType] = {}
+    parts = []
+    for number, rows in enumerate(tables, start=1):
+        renamed = [
+            f"{field.name}_{number}" if taken.setdefault(field.name, field.type) != field.type else field.name
+            for field in rows.schema
+        ]
+        sides = pa.array(np.full(rows.num_rows, number))
+        parts.append(rows.rename_columns(renamed).add_column(0, "side", sides))
+    return pa.concat_tables(parts, promote_options="default")
+
+
 class Quarantined:
     """A result together with the rows that could not take part.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_rejected
+from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
 from timeloom.engines.axes import same_axis, shared_type
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
@@ -128,14 +128,13 @@ class Assembly:
 def temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Any:
     """Join several tables one after the other; rejected rows are told apart by the number of their table."""
     result, restore = to_arrow(frames[0], "first")
-    rejected: list[pa.Table] = []
-    for number, (frame, request) in enumerate(zip(frames[1:], requests, strict=True), start=2):
-        step = temporal_join(result, to_arrow(frame, f"input {number}")[0], request)
-        if not isinstance(step, Quarantined):
-            result = step
-            continue
-        result = step.result
-        sides = [1 if side == "left" else number for side in step.rejected["side"].to_pylist()]
-        rejected.append(step.rejected.set_column(0, "side", pa.array(sides, pa.int64())))
-    together = pa.concat_tables(rejected, promote_options="permissive") if rejected else pa.table({})
-    return answer(result, together, requests[0].policy, restore)
+    tables = [result, *(to_arrow(frame, f"input {number}")[0] for number, frame in enumerate(frames[1:], start=2))]
+    for table, request in zip(tables[1:], requests, strict=True):
+        step = temporal_join(result, table, request)
+        result = step.result if isinstance(step, Quarantined) else step
+    policy = requests[0].policy
+    if policy.on_invalid != "quarantine":
+        return restore(result)
+    periods = [requests[0].left_period, *(request.right_period for request in requests)]
+    refused = [admit(table, period, "input", policy).rejected for table, period in zip(tables, periods, strict=True)]
+    return answer(result, merge_numbered(refused), policy, restore)

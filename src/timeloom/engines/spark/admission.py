@@ -1,7 +1,7 @@
 """Which rows of a DataFrame have a usable period, as expressions: the same verdicts as on local tables."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -88,6 +88,20 @@ def merge_rejected(left: Admitted, right: Admitted) -> DataFrame:
     ]
     others = right.rejected
     return left.rejected.unionByName(others.toDF("side", *renamed, others.columns[-1]), allowMissingColumns=True)
+
+
+def merge_numbered(inputs: list[Admitted]) -> DataFrame:
+    """One DataFrame of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
+    taken: dict[str, T.DataType] = {}
+    parts = []
+    for number, admitted in enumerate(inputs, start=1):
+        renamed = [
+            f"{field.name}_{number}" if taken.setdefault(field.name, field.dataType) != field.dataType else field.name
+            for field in admitted.schema
+        ]
+        rows = admitted.rejected
+        parts.append(rows.toDF("side", *renamed, rows.columns[-1]).withColumn("side", F.lit(number).cast("long")))
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
 
 
 def _verdict(columns: PeriodColumns) -> str:

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.admission import Quarantined
+from timeloom.engines.spark.admission import admit, merge_numbered
 from timeloom.engines.spark.boundaries import Slicing
 from timeloom.engines.spark.join import PRESERVED, SparkJoin
 from timeloom.engines.spark.packing import Packing
@@ -77,17 +77,15 @@ def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinReques
 def temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest]) -> Any:
     """Join several DataFrames one after the other; rejected rows are told apart by the number of their table."""
     result = frames[0]
-    rejected: DataFrame | None = None
-    for number, (frame, request) in enumerate(zip(frames[1:], requests, strict=True), start=2):
+    for frame, request in zip(frames[1:], requests, strict=True):
         step = temporal_join(result, frame, request)
-        if not isinstance(step, Quarantined):
-            result = step
-            continue
-        result = step.result
-        numbered = F.when(F.col("side") == "left", F.lit(1)).otherwise(F.lit(number)).cast("long")
-        rows = step.rejected.withColumn("side", numbered)
-        rejected = rows if rejected is None else rejected.unionByName(rows, allowMissingColumns=True)
-    return result if rejected is None else Quarantined(result, rejected)
+        result = step.result if isinstance(step, Quarantined) else step
+    policy = requests[0].policy
+    if policy.on_invalid != "quarantine":
+        return result
+    periods = [requests[0].left_period, *(request.right_period for request in requests)]
+    inputs = [admit(frame, period, "input", policy) for frame, period in zip(frames, periods, strict=True)]
+    return Quarantined(result, merge_numbered(inputs))
 
 
 def explain_temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest) -> Explanation:
