@@ -18,7 +18,8 @@ from reference import sequenced as reference
 from timeloom.engines.spark.coalesce import Merging, merged
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
 from timeloom.engines.spark.seams import SeamTask, SliceTask
-from timeloom.engines.spark.sequenced_dispatch import NO_TIME, Dispatch
+from timeloom.engines.spark.sequenced_dispatch import Dispatch
+from timeloom.engines.spark.sequenced_faults import NO_TIME
 from timeloom.engines.spark.sequenced_remainders import BITS, HOME, OTHER, Output, RemainderTask
 from timeloom.engines.spark.sequenced_rows import Delivery, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing

@@ -13,8 +13,8 @@ from timeloom.engines.grouped import Grouped, group_numbers
 from timeloom.engines.sequenced import subtract
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
-from timeloom.engines.spark.sequenced_dispatch import NO_TIME, SLICE
-from timeloom.engines.spark.sequenced_faults import answer
+from timeloom.engines.spark.sequenced_dispatch import SLICE
+from timeloom.engines.spark.sequenced_faults import NO_TIME, answer
 from timeloom.engines.spark.sequenced_periods import period_writer
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing

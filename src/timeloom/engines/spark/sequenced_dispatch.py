@@ -16,12 +16,9 @@ from timeloom.engines.spark.sequenced_faults import Judgement
 from timeloom.engines.ticks import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
-KEY, START, END, SLICE, CHOSEN, VERDICT = "key", "start", "end", "slice", "chosen", "verdict"
+KEY, START, END, SLICE, CHOSEN = "key", "start", "end", "slice", "chosen"
 
 PARCELS = "place int, parcel binary"
-
-NO_TIME = (FOREVER, MIN_TICK)
-"""The ticks of a row that covers no time; it is sent because its group must be known."""
 
 CHUNK_BYTES = 64 << 20
 """How much is sorted at a time."""
@@ -63,7 +60,7 @@ class Dispatch:
 
     def _sorted(self, table: pa.Table, bounds: dict[int, Ticks]) -> Iterator[pa.RecordBatch]:
         if self.judgement is not None:
-            table = self.judgement.admitted(table, VERDICT, _ticks(table, START), _ticks(table, END))
+            table = self.judgement.admitted(table, _ticks(table, START), _ticks(table, END))
         if self.partitions == 1 and not bounds:
             yield from self._whole(table)
             return
@@ -84,9 +81,8 @@ class Dispatch:
                 yield parcel(arranged.slice(first, last - first), place)
 
     def _whole(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        """All rows in one parcel, as they are."""
-        rest = table.drop_columns([KEY]) if KEY in table.column_names else table
-        yield parcel(rest.append_column(SLICE, pa.array(np.zeros(rest.num_rows, np.int64))), 0)
+        """All rows in one parcel, as they are: they are in no slice."""
+        yield parcel(table.drop_columns([KEY]) if KEY in table.column_names else table, 0)
 
 
 def _ticks(table: pa.Table, name: str) -> Ticks:
@@ -96,6 +92,8 @@ def _ticks(table: pa.Table, name: str) -> Ticks:
 def cut(keys: Ticks, starts: Ticks, ends: Ticks, bounds: dict[int, Ticks]) -> Copies:
     """Copy the rows of groups with boundaries to each slice that they touch; rows without time go to the first."""
     none = np.zeros(keys.size, np.int64)
+    if not bounds:
+        return Copies(np.arange(keys.size), starts, ends, none)
     whole = np.isin(keys, list(bounds), invert=True)
     parts = [Copies(np.flatnonzero(whole), starts[whole], ends[whole], none[whole])]
     for key, inner in bounds.items():

@@ -2,24 +2,26 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from timeloom.engines.admission import EMPTY, NULL_START, VALID, Quarantined, reason_texts
+from timeloom.engines.admission import EMPTY, NULL_START, VALID, Quarantined, judge, reason_texts
 from timeloom.engines.spark.admission import Admitted, merge_rejected
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MIN_TICK
 
 _LOG = logging.getLogger("timeloom")
+
+NO_TIME = (FOREVER, MIN_TICK)
+"""The ticks of a row outside of a window; it is sent because its group must be known."""
 
 
 def fault(admitted: Admitted) -> str:
@@ -39,26 +41,26 @@ def told_start(admitted: Admitted) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Refuses or drops the rows of a table that a verdict says to be invalid; their ticks tell their periods."""
+    """Refuses or drops invalid rows, which have ticks that cover no time, unlike `NO_TIME`."""
 
     verb: str
     kind: PeriodTicks
     policy: Policy
 
-    def admitted(self, rows: pa.Table, verdict: str, starts: Ticks, ends: Ticks) -> pa.Table:
-        """The valid rows, without the column that says so."""
-        codes = np.asarray(rows[verdict].fill_null(VALID).combine_chunks())
-        rest = rows.drop_columns(verdict)
-        if not codes.any():
-            return rest
-        faulty = np.flatnonzero(codes)
-        written = self.kind.write_starts(starts[faulty]).to_pylist(), self.kind.write_ends(ends[faulty]).to_pylist()
+    def admitted(self, rows: pa.Table, starts: Ticks, ends: Ticks) -> pa.Table:
+        """The rows without the invalid ones."""
+        is_invalid = (ends <= starts) & ((starts != NO_TIME[0]) | (ends != NO_TIME[1]))
+        if not is_invalid.any():
+            return rows
+        starts, ends = starts[is_invalid], ends[is_invalid]
+        codes = judge(replace(self.kind, starts=starts, ends=ends, null_starts=starts == FOREVER))
+        written = self.kind.write_starts(starts).to_pylist(), self.kind.write_ends(ends).to_pylist()
         texts = [
             f"{code}[{'null' if code == NULL_START else start}, {'null' if end is None else end}]"
-            for code, start, end in zip(codes[faulty].tolist(), *written, strict=True)
+            for code, start, end in zip(codes.tolist(), *written, strict=True)
         ]
         report(texts, self.kind.period, "input", self.policy, self.verb)
-        return rest.filter(pa.array(codes == VALID))
+        return rows.filter(pa.array(~is_invalid))
 
 
 def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Policy, verb: str) -> pa.Table:

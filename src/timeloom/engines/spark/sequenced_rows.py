@@ -14,18 +14,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.sequenced_dispatch import (
-    END,
-    KEY,
-    NO_TIME,
-    PARCELS,
-    SLICE,
-    START,
-    VERDICT,
-    Dispatch,
-    opened,
-)
-from timeloom.engines.spark.sequenced_faults import Judgement, told_start
+from timeloom.engines.spark.sequenced_dispatch import END, KEY, PARCELS, SLICE, START, Dispatch, opened
+from timeloom.engines.spark.sequenced_faults import NO_TIME, Judgement, told_start
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
@@ -97,12 +87,9 @@ class GroupedRows:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
 
     def _extra(self) -> dict[str, str]:
-        """What tasks need besides: the verdicts on rows, if any may be invalid, and the whole period for its order."""
+        """What tasks need besides: the whole period, if its order matters."""
         columns = self.admitted.columns
-        found = {} if self.judgement is None else {VERDICT: f"CAST({self.admitted.verdict} AS TINYINT)"}
-        if self.order_by is not None:
-            found |= {TRUE_START: columns.start, TRUE_END: columns.end}
-        return found
+        return {} if self.order_by is None else {TRUE_START: columns.start, TRUE_END: columns.end}
 
     def _ticked(self, columns: Sequence[str]) -> DataFrame:
         """Rows with their key and their ticks within the window; rows that are invalid or outside cover no time."""
@@ -153,7 +140,10 @@ class Delivery:
             return None
         if self.order_by is not None:
             table = _ordered(table, self.order_by)
-        starts, ends, slices = (np.asarray(table[name].combine_chunks()) for name in (START, END, SLICE))
+        starts, ends = (np.asarray(table[name].combine_chunks()) for name in (START, END))
+        slices = np.zeros(starts.size, np.int64)
+        if SLICE in table.column_names:
+            slices = np.asarray(table[SLICE].combine_chunks())
         kept = [name for name in table.column_names if name not in (START, END, SLICE, TRUE_START, TRUE_END)]
         return Received(table.select(kept), starts, ends, slices, place)
 
