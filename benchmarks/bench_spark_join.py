@@ -21,6 +21,7 @@ from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.engines.spark.distribution import Distribution
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.tasks import Matcher
+from timeloom.engines.spark.workers import mapped
 from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation
 from timeloom.model.naming import Keys
@@ -143,15 +144,15 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
     plan = task.plan()
     assert isinstance(plan, Distribution)
     matcher = task._matcher(plan.reader)
-    marked = plan._marked(plan.left), plan._marked(plan.right)
+    packed = plan.packed(plan.left), plan.packed(plan.right)
     cut = left.sparkSession.range(1).select(plan.cuts)
-    into_python = [frame.mapInArrow(swallow, "n long") for frame in marked]
+    into_python = [mapped(frame, swallow, "n long") for frame in packed]
     steps = {
         "read both inputs": left.unionAll(right.toDF(*left.columns)),
-        "sample, and choose cuts": marked[0].unionAll(marked[1].toDF(*marked[0].columns)),
         "rows to Arrow, into Python": into_python[0].unionAll(into_python[1]),
-        "sort, seal and shuffle": plan.rows(),
-        "ticks and matching": plan.rows().mapInArrow(Counting(matcher), "n long"),
+        "sort and seal": plan.sealed(plan.left).unionAll(plan.sealed(plan.right)),
+        "sample, choose cuts, deal and shuffle": plan.rows(),
+        "ticks and matching": mapped(plan.rows(), Counting(matcher), "n long"),
         "gather, and results back to Spark": task.result(),
     }
     times = [timed(run(frame), 3) for frame in steps.values()]

@@ -1,4 +1,4 @@
-"""Where slices begin, and which keys are hot: decided from a sample, without Spark."""
+"""Where slices begin, and which homes are hot: decided from a sample, without Spark."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles
-from timeloom.engines.spark.cuts import CutTask, unpacked
+from timeloom.engines.spark.cuts import CutTask
 from timeloom.engines.spark.pieces import cover
 
 
-def chosen(low, high, key=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
+def chosen(low, high, home=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
     low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
-    key = np.zeros(low.size, np.int64) if key is None else np.asarray(key, np.int64)
+    home = np.zeros(low.size, np.int64) if home is None else np.asarray(home, np.int64)
     slicing = Slicing(slices, least, by_key, rows_per_slice)
-    return slicing.choose(low, high, key, np.arange(low.size, dtype=np.int64))
+    return slicing.choose(low, high, home, np.arange(low.size, dtype=np.int64))
 
 
 @given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 9))
@@ -58,15 +58,15 @@ def test_slices_have_as_much_work_not_as_many_rows():
     assert 600 < middle < 650
 
 
-def test_only_keys_with_more_than_their_share_are_hot():
-    key = np.where(np.arange(1000) % 2, 7, np.arange(1000))
-    bounds, hot = chosen(np.arange(1000), np.arange(1000), key, by_key=True)
+def test_only_homes_with_more_than_their_share_are_hot():
+    home = np.where(np.arange(1000) % 2, 7, np.arange(1000) % 8)
+    bounds, hot = chosen(np.arange(1000), np.arange(1000), home, by_key=True)
     assert hot.tolist() == [7]
     assert bounds.size == 7
 
 
-def test_without_hot_keys_there_is_one_slice():
-    bounds, hot = chosen(np.arange(1000), np.arange(1000), np.arange(1000), by_key=True)
+def test_without_hot_homes_there_is_one_slice():
+    bounds, hot = chosen(np.arange(1000), np.arange(1000), np.arange(1000) % 8, by_key=True)
     assert bounds.size == hot.size == 0
 
 
@@ -85,4 +85,4 @@ def test_a_sample_becomes_one_row_of_boundaries():
     task = CutTask(Slicing(2, 2, False), cover(tl.relation("intersects").boxes()))
     for batches, bounds in (([pa.RecordBatch.from_pydict(sample)], [3]), ([], [])):
         (row,) = task(iter(batches))
-        assert [part.tolist() for part in unpacked(row.to_pylist()[0]["cuts"])] == [bounds, []]
+        assert row.to_pylist() == [{"cuts": {"bounds": bounds, "hot": []}}]

@@ -7,6 +7,7 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -14,19 +15,20 @@ from hypothesis import strategies as st
 from pyspark.sql import types as T
 
 import timeloom as tl
+from dealing import deal
 from drawing import keys_for, periods
 from timeloom.engines.spark.counting_parts import EXTREME, TERMS
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting_totals import parts_of
-from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import cover
+from timeloom.engines.spark.reach import reach
 from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.sequenced_dispatch import parcel
+from timeloom.engines.spark.sending import Sealing
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.model.measures import Measure
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 PARTITIONS = 3
 RELATIONS = [
@@ -50,8 +52,8 @@ MEASURES = (
 )
 VALUES = st.sampled_from([None, 0.1, -1e15, 1e15, 3e-7])
 BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
-KINDS = [pa.int32(), pa.int8(), pa.int64(), pa.int64(), pa.string(), pa.float64()]
-SCHEMA = pa.schema(list(zip(("slice", "bits", "p0", "p1", "p2", "p3"), KINDS, strict=True)))
+KINDS = [pa.int64(), pa.int64(), pa.string(), pa.float64()]
+SCHEMA = pa.schema(list(zip(("p0", "p1", "p2", "p3"), KINDS, strict=True)))
 PLACES = {"start": 0, "end": 1, "key": 2, "value": 3}
 
 
@@ -69,47 +71,26 @@ def tables(draw):
     )
 
 
-def reach(side, row, pieces):
-    """The first and the last tick at which a row must be present."""
-    ticks = []
-    for piece in pieces:
-        if piece.driven == side:
-            ticks.append(row["end"] if piece.driver.by_end else row["start"])
-            continue
-        points = list(zip((row["start"], row["end"]), piece.driver.point, strict=True))
-        low = max((point + lo for point, (lo, _) in points if lo is not None), default=MIN_TICK)
-        high = min((point + hi for point, (_, hi) in points if hi is not None), default=MAX_TICK)
-        if low <= high:
-            ticks += [low, high]
-    return (min(ticks), max(ticks)) if ticks else (MIN_TICK, MIN_TICK)
-
-
-def sent(side, table, pieces, bounds):
-    """The packed copies of a side's rows, each with its place, its slice and its bits."""
-    for row in table.to_pylist():
-        if side == "right" and row["key"] is None:
-            continue
-        first, last = (bisect_right(bounds, tick) for tick in reach(side, row, pieces))
-        for number in range(first, last + 1):
-            bits = (RIGHT if side == "right" else 0) | (SOLE if first == last else 0)
-            bits |= START_HOME if bisect_right(bounds, row["start"]) == number else 0
-            bits |= END_HOME if bisect_right(bounds, row["end"]) == number else 0
-            place = ({"a": 0, "b": 1, None: 2}[row["key"]] + number) % PARTITIONS
-            yield place, {"slice": number, "bits": bits} | {f"p{PLACES[name]}": row[name] for name in row}
+def layout_of(side):
+    return SideLayout(side, Period(), "p0", "p1", ("p2",))
 
 
 def partitions(left, right, pieces, bounds):
-    """The batch that each task receives."""
-    rows = [*sent("left", left, pieces, bounds), *sent("right", right, pieces, bounds)]
-    for place in range(PARTITIONS):
-        mine = [row for at, row in rows if at == place]
-        if mine:
-            yield parcel(pa.Table.from_pylist(mine, SCHEMA), place)
+    """The batch that each task receives: all homes are cut."""
+    sides = []
+    for side, table in (("left", left), ("right", right)):
+        rows = table.rename_columns([f"p{PLACES[name]}" for name in table.column_names])
+        homes = pa.array([{"a": 0, "b": 1, None: 2}[key] for key in table["key"].to_pylist()], pa.int64())
+        rows = rows.append_column("key", homes)
+        if side == "right":
+            rows = rows.filter(rows["p2"].is_valid())
+        sides.append(list(Sealing(layout_of(side), pieces, Policy(), PARTITIONS, PARTITIONS)(iter(rows.to_batches()))))
+    return list(deal(sides, bounds, PARTITIONS).values())
 
 
 def matcher_of(pieces):
-    sides = [SideLayout(side, Period(), "p0", "p1", ("p2",)) for side in ("left", "right")]
-    return Matcher(ShuffledParcels(SCHEMA), *sides, pieces, Policy(), "auto")
+    sides = layout_of("left"), layout_of("right")
+    return Matcher(ShuffledParcels(SCHEMA, sides, pieces, Policy()), *sides, pieces, Policy(), "auto")
 
 
 def added_up(part, values):
@@ -125,7 +106,7 @@ def added_up(part, values):
 def counted(left, right, relation, bounds, best=None):
     """All rows with their counts and aggregates: those that tasks know alone, and those that they know together."""
     pieces = cover(tl.relation(relation).boxes())
-    batches = list(partitions(left, right, pieces, bounds))
+    batches = partitions(left, right, pieces, bounds)
     names = (*left.column_names, "count", *(measure.name for measure in MEASURES))
     places = ({name: PLACES[name] for name in left.column_names}, PLACES)
     relation = tl.relation(relation)
@@ -140,9 +121,9 @@ def counted(left, right, relation, bounds, best=None):
         for out in partial([batch]):
             for row in out.to_pylist():
                 known[row["start"], row["end"], row["key"]].append(row)
-    for row in left.to_pylist():
-        first, last = (bisect_right(bounds, tick) for tick in reach("left", row, pieces))
-        if first < last:
+    reached = reach("left", pieces, *(np.asarray(left[name]) for name in ("start", "end")))
+    for row, low, high in zip(left.to_pylist(), *reached, strict=True):
+        if low <= high and bisect_right(bounds, low) < bisect_right(bounds, high):
             rows = known.get((row["start"], row["end"], row["key"]), [])
             total = {part.name: added_up(part, [one[part.name] for one in rows]) for part in parts}
             present, terms, mean, _, least, greatest = total.values()

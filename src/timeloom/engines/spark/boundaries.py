@@ -22,9 +22,10 @@ _HASHES = 2.0**64
 
 @dataclass(frozen=True)
 class Slicing:
-    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long; only hot keys, or all.
+    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long.
 
-    ``share`` says which share of the rows can be in the sample.
+    By key, rows have homes by the hashes of their keys, as many as slices, and only hot homes are sliced. ``share`` is
+    the share of the rows that can be in the sample.
     """
 
     slices: int
@@ -34,15 +35,15 @@ class Slicing:
     share: float = 1.0
 
     def choose(
-        self, low: NDArray[np.int64], high: NDArray[np.int64], key: NDArray[np.int64], rank: NDArray[np.int64]
+        self, low: NDArray[np.int64], high: NDArray[np.int64], home: NDArray[np.int64], rank: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose boundaries at quantiles of the sampled rows, and the hot keys."""
+        """Choose boundaries at quantiles of the sampled rows, and the hot homes."""
         rows = estimated_rows(rank, self.share)
         hot = np.zeros(0, np.int64)
         if self.by_key:
-            values, counts = np.unique(key, return_counts=True)
-            hot = values[(counts >= 16) & (counts * self.slices > 2 * key.size)]
-            chosen = np.isin(key, hot)
+            values, counts = np.unique(home, return_counts=True)
+            hot = values[(counts >= 16) & (counts * self.slices > 2 * home.size)]
+            chosen = np.isin(home, hot)
             rows, low, high = rows * chosen.mean() if chosen.size else 0.0, low[chosen], high[chosen]
         wanted = int(min(self.slices, max(self.least, rows / self.rows_per_slice)))
         weights = work(low, high, rows / max(1, low.size))

@@ -1,48 +1,27 @@
-"""Where time is cut: chosen from a sample by one small task inside the plan, and read by the tasks that send rows."""
+"""Where time is cut: chosen from a sample by one small task inside the plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeloom.engines.spark.boundaries import Slicing
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.reach import reach
-from timeloom.engines.ticks import Ticks
 
 CUTS = "cuts"
-"""The column whose first value in a partition says where time is cut."""
 
-RESULT = f"{CUTS} binary"
-"""The schema of the one row that comes out. Bytes, as lists that are mostly null take Spark very long to send."""
+RESULT = f"{CUTS} struct<bounds: array<bigint>, hot: array<int>>"
+"""The schema of the one row that comes out: the boundaries between slices, and the homes that are cut, if not all."""
 
 _SAMPLE = pa.schema([(name, pa.int64()) for name in ("side", "start", "end", "key", "rank")])
-
-
-class Cuts(NamedTuple):
-    """The boundaries between slices, and the hashes of the keys that are cut, if not all are."""
-
-    bounds: Ticks
-    hot: Ticks | None
-
-    @classmethod
-    def of(cls, table: pa.Table, *, by_key: bool) -> "Cuts":
-        """Read the cuts that the first row carries; without any, time is one slice."""
-        found = table[CUTS][0].as_py() if CUTS in table.column_names else None
-        bounds, hot = unpacked(found) if found else (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        return cls(bounds, hot if by_key else None)
-
-    def slices(self, ticks: Ticks) -> NDArray[np.int64]:
-        """The number of the slice in which each tick lies."""
-        return np.searchsorted(self.bounds, ticks, side="right")
+_CUTS = pa.struct([("bounds", pa.list_(pa.int64())), ("hot", pa.list_(pa.int32()))])
 
 
 @dataclass(frozen=True)
 class CutTask:
-    """Turns a sample of the rows of both sides into one row: the boundaries, and the hashes of the hot keys."""
+    """Turns a sample of the rows of both sides into one row: the boundaries, and the hot homes."""
 
     slicing: Slicing
     pieces: tuple[Piece, ...]
@@ -56,18 +35,7 @@ class CutTask:
             mine = side == number
             low[mine], high[mine] = reach(name, self.pieces, start[mine], end[mine])
         some = low <= high
-        bounds, hot = self.slicing.choose(low[some], high[some], key[some], rank[some])
-        yield pa.RecordBatch.from_arrays([pa.array([packed([bounds, hot])], pa.binary())], names=[CUTS])
-
-
-def packed(arrays: Sequence[Ticks]) -> bytes:
-    """Several arrays of ticks as bytes: their number, their sizes, and themselves."""
-    sizes = np.array([len(arrays), *(array.size for array in arrays)], np.int64)
-    return np.concatenate([sizes, *arrays]).tobytes()
-
-
-def unpacked(sealed: bytes) -> list[Ticks]:
-    """The arrays again."""
-    numbers = np.frombuffer(sealed, np.int64)
-    count = int(numbers[0])
-    return np.split(numbers[1 + count :], np.cumsum(numbers[1 : 1 + count])[:-1])
+        homes = key[some] % self.slicing.slices
+        bounds, hot = self.slicing.choose(low[some], high[some], homes, rank[some])
+        row = pa.array([{"bounds": bounds, "hot": hot}], _CUTS)
+        yield pa.RecordBatch.from_arrays([row], names=[CUTS])

@@ -9,14 +9,14 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.boundaries import Slicing
-from timeloom.engines.spark.cuts import CUTS, CutTask
+from timeloom.engines.spark.cuts import CutTask
+from timeloom.engines.spark.dealing import dealt
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.sending import KEY, Sealing, Sender
-from timeloom.engines.spark.sequenced_dispatch import PARCELS
-from timeloom.engines.spark.slices import boundaries, in_first_row, sampled
+from timeloom.engines.spark.sending import KEY, SEALED, Sealing
+from timeloom.engines.spark.slices import boundaries, sampled
 from timeloom.engines.spark.tasks import FirstCopies
 from timeloom.engines.spark.workers import mapped
 
@@ -40,12 +40,12 @@ class Distribution:
     pieces: tuple[Piece, ...]
     packing: Packing
     slicing: Slicing
-    partitions: int
 
     @property
     def reader(self) -> ShuffledParcels:
         """How a task reads its rows."""
-        return ShuffledParcels(self.packing.arrow)
+        layouts = self.left.layout, self.right.layout
+        return ShuffledParcels(self.packing.arrow, layouts, self.pieces, self.left.admitted.policy)
 
     def undecided(self, side: str) -> DataFrame | None:
         """The rows of a side that are in several tasks, none of which can tell alone that they match nothing."""
@@ -66,18 +66,19 @@ class Distribution:
 
     def rows(self) -> DataFrame:
         """The rows of both sides, shuffled in parcels. Spark shuffles them once, however often a plan asks for them."""
-        parcels = [mapped(self._marked(sent), Sealing(self._sender(sent)), PARCELS) for sent in (self.left, self.right)]
-        return parcels[0].unionAll(parcels[1]).repartitionById(self.partitions, F.col("place"))
+        left, right = self.sealed(self.left), self.sealed(self.right)
+        return dealt(left.unionAll(right), self.cuts, self.slicing).repartitionById(self.slicing.slices, F.col("place"))
 
-    def _marked(self, sent: Sent) -> DataFrame:
-        """A side's packed rows; the first one of each partition carries the cuts."""
+    def sealed(self, sent: Sent) -> DataFrame:
+        """The parcels of a side."""
+        homes = self.slicing.slices if self.slicing.by_key else 1
+        task = Sealing(sent.layout, self.pieces, sent.admitted.policy, homes, self.slicing.slices)
+        parcels = mapped(self.packed(sent), task, SEALED)
+        return parcels.withColumn("is_right", F.lit(sent.admitted.side == "right"))
+
+    def packed(self, sent: Sent) -> DataFrame:
+        """A side's rows with the columns that tasks need, and the hashes of their keys if they decide."""
         columns = self.packing.own(sent.admitted)
         if self.slicing.by_key:
             columns.append(F.expr(f"CAST({sent.key} AS BIGINT) AS {KEY}"))
-        if self.slicing.slices > 1:
-            columns.append(in_first_row(self.cuts).alias(CUTS))
         return sent.rows.select(*columns)
-
-    def _sender(self, sent: Sent) -> Sender:
-        policy = sent.admitted.policy
-        return Sender(sent.layout, self.pieces, policy, self.partitions, self.slicing.by_key)

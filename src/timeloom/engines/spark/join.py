@@ -150,7 +150,7 @@ class SparkJoin:
         if self.slicing.by_key:
             hashes = key_hashes(self.left, self.right, self.request.keys)
         sides = self._sent(self.left, hashes[0]), self._sent(self.right, hashes[1])
-        return Distribution(*sides, self.pieces, self.packing, self.slicing, self.spread.partitions)
+        return Distribution(*sides, self.pieces, self.packing, self.slicing)
 
     def result(self) -> DataFrame:
         """The result: what tasks decide alone, and what they decide together."""

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from timeloom.engines.spark.parcels import END_HOME, RIGHT, SOLE, START_HOME, Packed
-from timeloom.engines.spark.sending import BITS, SLICE, large
+from timeloom.engines.spark.dealing import RECEIVED
+from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, Packed, SideLayout
+from timeloom.engines.spark.pieces import Piece
+from timeloom.engines.spark.sending import large
 from timeloom.engines.spark.sequenced_dispatch import unsealed
 from timeloom.engines.spark.sieve import STREAM
+from timeloom.engines.spark.spans import spans
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+Bits = NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -17,15 +25,42 @@ class ShuffledParcels:
     """Parcels of both sides, each with the columns of its side; ``schema`` has the columns of both."""
 
     schema: pa.Schema
+    layouts: tuple[SideLayout, SideLayout]
+    pieces: tuple[Piece, ...]
+    policy: Policy
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
         """All rows at once: a slice must be whole."""
-        tables = [unsealed(sealed) for batch in batches for sealed in batch.column("parcel")]
-        if not tables:
-            return
-        table = _packed(tables, self.schema)
-        bits, slices = (np.asarray(table[name].combine_chunks()) for name in (BITS, SLICE))
-        yield Packed(table.drop_columns([BITS, SLICE]), bits, slices)
+        tables: list[pa.Table] = []
+        bits: list[Bits] = []
+        slices: list[int] = []
+        for batch in batches:
+            for number in range(batch.num_rows):
+                at, low, high, is_right = (batch.column(name)[number].as_py() for name in RECEIVED[1:5])
+                table, marks = self._clipped(unsealed(batch.column("parcel")[number]), low, high, is_right)
+                tables.append(table)
+                bits.append(marks | np.int8(RIGHT if is_right else 0))
+                slices.append(at)
+        if tables:
+            numbers = np.repeat(np.array(slices, np.int32), [table.num_rows for table in tables])
+            yield Packed(_packed(tables, self.schema), np.concatenate(bits), numbers)
+
+    def _clipped(self, table: pa.Table, low: int | None, high: int | None, is_right: bool) -> tuple[pa.Table, Bits]:
+        """The rows that touch the slice, and their bits.
+
+        A row that goes to one slice has there whatever point of it is asked for.
+        """
+        home = START_HOME | END_HOME
+        if low is None and high is None:
+            return table, np.full(table.num_rows, SOLE | home, np.int8)
+        found = spans(table, self.layouts[is_right], self.pieces, self.policy)
+        first, last = MIN_TICK if low is None else low, MAX_TICK if high is None else high - 1
+        begun, done = found.low >= first, found.high <= last
+        starting, ending = ((ticks >= first) & (ticks <= last) for ticks in (found.starts, found.ends))
+        several = starting * START_HOME | ending * END_HOME | begun * FIRST
+        bits = np.where(begun & done, SOLE | home, several).astype(np.int8)
+        here = (found.low <= last) & (found.high >= first)
+        return (table, bits) if here.all() else (table.filter(pa.array(here)), bits[here])
 
 
 @dataclass(frozen=True)

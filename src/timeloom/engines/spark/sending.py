@@ -1,6 +1,8 @@
-"""What a Spark task does with rows that are to be joined elsewhere: they are sorted by place and sealed in parcels.
+"""What a Spark task does with rows that are to be joined elsewhere: they are sealed in parcels, by key and time.
 
-A row goes to each slice that it touches. The shuffle then moves a few large values instead of many rows.
+The shuffle then moves a few large values instead of many rows. A task does not know where time is cut for all, so it
+seals together what lies together in its own rows, and says from when to when a parcel must be present; whoever deals
+out the parcels sends each to the slices that it touches.
 """
 
 from collections.abc import Iterator
@@ -11,99 +13,113 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.admission import EMPTY, VALID, judge
-from timeloom.engines.spark.cuts import CUTS, Cuts
-from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
-from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.sequenced_dispatch import parcel
-from timeloom.engines.ticks import Ticks, read_period
+from timeloom.engines.spark.sequenced_dispatch import sealed_stream
+from timeloom.engines.spark.spans import Spans, spans
 from timeloom.model.policy import Policy
 
-KEY, SLICE, BITS = "key", "slice", "bits"
+KEY = "key"
+"""The column with the hash of a row's key, if rows are sent by key."""
+
+SEALED = "home int, low bigint, high bigint, parcel binary"
+"""A parcel: the number that its keys share, and the ticks between which it must be present; null if nowhere."""
 
 CHUNK_BYTES = 64 << 20
 """How much is sorted at a time."""
 
+CELLS_PER_SLICE = 8
+"""A task cuts its rows into so many cells of time for each slice that there may be."""
 
-class Placed(NamedTuple):
-    """The ticks of rows, and the first and the last slice that each goes to."""
+PARCEL_ROWS = 2048
+"""A parcel of less than about so many rows is not worth its while."""
 
-    starts: Ticks
-    ends: Ticks
-    first: Ticks
-    last: Ticks
+MOST_CELLS = 4096
 
 
-@dataclass(frozen=True)
-class Sender:
-    """Finds the slices of one side's rows. The first row of a partition may carry the cuts."""
+class Groups(NamedTuple):
+    """To which parcel each row goes: its home times ``width``, and a number below it; the last one is for absence."""
 
-    layout: SideLayout
-    pieces: tuple[Piece, ...]
-    policy: Policy
-    partitions: int
-    by_key: bool
-
-    def chunks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Placed, Cuts]]:
-        """All rows of a partition, so many at a time, and where they go."""
-        cuts: Cuts | None = None
-        for table in large(batches):
-            cuts = cuts or Cuts.of(table, by_key=self.by_key)
-            rows = table.drop_columns([CUTS]) if CUTS in table.column_names else table
-            yield rows, self.placed(rows, cuts), cuts
-
-    def placed(self, table: pa.Table, cuts: Cuts) -> Placed:
-        """Find the slices of rows; invalid ones and those that meet nobody go to the first."""
-        layout = self.layout
-        columns = [table[layout.start], table[layout.end]]
-        period = read_period(pa.table(columns, [layout.period.start, layout.period.end]), layout.period, layout.name)
-        starts, ends, verdict = period.starts, period.ends, judge(period)
-        if self.policy.empty == "point":
-            ends = np.where(verdict == EMPTY, starts + 1, ends)
-            verdict[verdict == EMPTY] = VALID
-        none = np.zeros(starts.size, np.int64)
-        if not cuts.bounds.size:
-            return Placed(starts, ends, none, none)
-        low, high = reach(layout.name, self.pieces, starts, ends)
-        cut = (verdict == VALID) & (low <= high)
-        if cuts.hot is not None:
-            cut &= np.isin(np.asarray(table[KEY].combine_chunks()), cuts.hot)
-        first, last = cuts.slices(low), cuts.slices(high)
-        return Placed(
-            starts, ends, *((first, last) if cut.all() else (np.where(cut, first, 0), np.where(cut, last, 0)))
-        )
+    numbers: NDArray[np.int64]
+    width: int
 
 
 @dataclass(frozen=True)
 class Sealing:
-    """Turns rows into parcels."""
+    """Turns the rows of one side into parcels; ``homes`` is one unless rows are sent by key."""
 
-    sender: Sender
+    layout: SideLayout
+    pieces: tuple[Piece, ...]
+    policy: Policy
+    homes: int
+    slices: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Seal the rows of one partition."""
-        for table, placed, cuts in self.sender.chunks(batches):
-            yield from self._sealed(table, placed, cuts)
+        for table in large(batches):
+            homes = np.zeros(table.num_rows, np.int64)
+            if KEY in table.column_names:
+                homes = np.asarray(table[KEY].combine_chunks()) % self.homes
+                table = table.drop_columns([KEY])
+            yield from self._sealed(table, homes)
 
-    def _sealed(self, table: pa.Table, placed: Placed, cuts: Cuts) -> Iterator[pa.RecordBatch]:
-        count = self.sender.partitions
-        rows, slices, bits = copies(placed, cuts)
-        places = slices
-        if KEY in table.column_names:
-            places = (np.asarray(table[KEY].combine_chunks()) % count)[rows] + slices
-            table = table.drop_columns([KEY])
-        places = (places % count).astype(np.int16 if count < 2**15 else np.int64)
-        order = np.argsort(places, kind="stable")
-        side = RIGHT if self.sender.layout.name == "right" else 0
-        arranged = table.take(pa.array(rows[order]))
-        arranged = arranged.append_column(SLICE, pa.array(slices[order].astype(np.int32)))
-        arranged = arranged.append_column(BITS, pa.array(bits[order] | np.int8(side)))
-        edges = np.searchsorted(places[order], np.arange(count + 1))
-        for place in range(count):
-            first, last = int(edges[place]), int(edges[place + 1])
-            if first < last:
-                yield parcel(arranged.slice(first, last - first), place)
+    def _sealed(self, table: pa.Table, homes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        found = spans(table, self.layout, self.pieces, self.policy)
+        groups = grouped(found, homes, self.homes, self.slices)
+        small = self.homes * groups.width < 2**15
+        order = np.argsort(groups.numbers.astype(np.int16) if small else groups.numbers, kind="stable")
+        numbers = groups.numbers[order]
+        first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        last = np.append(first[1:], numbers.size)
+        lows, highs = np.minimum.reduceat(found.low[order], first), np.maximum.reduceat(found.high[order], first)
+        arranged = table.take(pa.array(order))
+        for begin, end, low, high in zip(first.tolist(), last.tolist(), lows.tolist(), highs.tolist(), strict=True):
+            home, at = divmod(int(numbers[begin]), groups.width)
+            extent = (None, None) if at == groups.width - 1 else (low, high)
+            yield _parcel(arranged.slice(begin, end - begin), home, *extent)
+
+
+def grouped(found: Spans, homes: NDArray[np.int64], count: int, slices: int) -> Groups:
+    """Group rows by home and cell of time: rows that touch many cells by fewer and larger ones.
+
+    So a parcel is little longer than its rows. Cells are quantiles of the rows themselves.
+    """
+    if slices == 1 or not found.present.any():
+        return Groups(homes, 1)
+    wanted = max(1, min(CELLS_PER_SLICE * slices, homes.size // PARCEL_ROWS, MOST_CELLS))
+    levels = (wanted - 1).bit_length()
+    cells = 1 << levels
+    starts = found.low[found.present]
+    starts = np.sort(starts[:: max(1, starts.size // (16 * cells))])
+    bounds = starts[np.arange(1, cells) * starts.size // cells]
+    first, last = (np.searchsorted(bounds, ticks, side="right") for ticks in (found.low, found.high))
+    level = np.maximum(_doublings(cells)[np.maximum(last - first, 0)], _least(homes, count, cells)[homes])
+    before = np.cumsum([0, *(cells >> at for at in range(levels + 1))])
+    numbers = np.where(found.present, before[level] + (first >> level), 2 * cells - 1)
+    return Groups(homes * (2 * cells) + numbers, 2 * cells)
+
+
+def _doublings(cells: int) -> NDArray[np.int64]:
+    """How often a cell must double to be longer than so many cells, for any number of them."""
+    return np.ceil(np.log2(np.arange(1, cells + 1))).astype(np.int64)
+
+
+def _least(homes: NDArray[np.int64], count: int, cells: int) -> NDArray[np.int64]:
+    """How often cells must double at least in each home, so that its parcels are not too small."""
+    wanted = np.clip(np.bincount(homes, minlength=count) // PARCEL_ROWS, 1, cells)
+    return np.log2(cells / wanted).astype(np.int64)
+
+
+def _parcel(table: pa.Table, home: int, low: int | None, high: int | None) -> pa.RecordBatch:
+    sealed = sealed_stream(table)
+    ends = pa.py_buffer(np.array([0, sealed.size], np.int32))
+    columns = [
+        pa.array([home], pa.int32()),
+        pa.array([low], pa.int64()),
+        pa.array([high], pa.int64()),
+        pa.Array.from_buffers(pa.binary(), 1, [None, ends, sealed]),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["home", "low", "high", "parcel"])
 
 
 def large(batches: Iterator[pa.RecordBatch], size: int = CHUNK_BYTES) -> Iterator[pa.Table]:
@@ -119,25 +135,3 @@ def large(batches: Iterator[pa.RecordBatch], size: int = CHUNK_BYTES) -> Iterato
             chunk, filled = [], 0
     if chunk:
         yield pa.Table.from_batches(chunk)
-
-
-def copies(placed: Placed, cuts: Cuts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
-    """The copies of rows: positions, slices and bits.
-
-    A row that goes to one slice has there whatever point of it is asked for.
-    """
-    touched = placed.last - placed.first + 1
-    rows = np.arange(touched.size)
-    if touched.size and touched.max() > 1:
-        rows = np.repeat(rows, touched)
-    slices = placed.first[rows]
-    bits = np.full(rows.size, SOLE | START_HOME | END_HOME, np.int8)
-    several = np.flatnonzero(touched[rows] > 1)
-    if several.size:
-        begins = np.cumsum(touched) - touched
-        slices[several] += several - begins[rows[several]]
-        starts, ends = cuts.slices(placed.starts[rows[several]]), cuts.slices(placed.ends[rows[several]])
-        at = slices[several]
-        first = placed.first[rows[several]] == at
-        bits[several] = (starts == at) * START_HOME | (ends == at) * END_HOME | first * FIRST
-    return rows, slices, bits

@@ -1,8 +1,8 @@
 """Time slices: where they begin, chosen inside the plan from the data themselves.
 
-A sample of rows (those with the smallest hashes, so it is the same sample however often the plan is run) goes to one
-small task, which picks the boundaries and the hot keys. Its one row is a scalar subquery of the plan, so nothing runs
-before the user's action.
+A sample of rows (those whose numbers have the smallest hashes, so that only periods and keys are read) goes to one
+small task, which picks the boundaries and the homes that are hot. Its one row is a scalar subquery of the plan, so
+nothing runs before the user's action.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -29,13 +29,13 @@ PARTITION_ROWS = 2**33
 
 def sampled(side: Admitted, rows: DataFrame, key: str, share: float) -> DataFrame:
     """The share of a side's rows that has the smallest hashes: side, start, end, key, rank."""
-    columns = side.columns
+    columns, number = side.columns, int(side.side == "right")
     sample = rows.where(f"{side.verdict} = {VALID}").selectExpr(
-        f"{int(side.side == 'right')} AS side",
+        f"{number} AS side",
         f"{columns.start} AS start",
         f"{columns.end} AS end",
         f"CAST({key} AS BIGINT) AS key",
-        f"{sample_rank(side, key)} AS rank",
+        f"xxhash64(monotonically_increasing_id(), {number}) AS rank",
     )
     return sample if share == 1 else sample.where(f"rank < {literal(int(MIN_TICK + share * 2**64))}")
 

@@ -1,0 +1,40 @@
+"""From which tick to which the rows of one side must be present, read from packed columns."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.admission import EMPTY, VALID, judge
+from timeloom.engines.spark.parcels import SideLayout
+from timeloom.engines.spark.pieces import Piece
+from timeloom.engines.spark.reach import reach
+from timeloom.engines.ticks import Ticks, read_period
+from timeloom.model.policy import Policy
+
+
+class Spans(NamedTuple):
+    """The ticks of rows, the first and the last tick that each must be present at, and whether there are such.
+
+    Rows that are invalid, or can meet nobody, need not be present anywhere.
+    """
+
+    starts: Ticks
+    ends: Ticks
+    low: Ticks
+    high: Ticks
+    present: NDArray[np.bool_]
+
+
+def spans(table: pa.Table, layout: SideLayout, pieces: Sequence[Piece], policy: Policy) -> Spans:
+    """Read the spans of packed rows."""
+    columns = [table[layout.start], table[layout.end]]
+    period = read_period(pa.table(columns, [layout.period.start, layout.period.end]), layout.period, layout.name)
+    starts, ends, verdict = period.starts, period.ends, judge(period)
+    if policy.empty == "point":
+        ends = np.where(verdict == EMPTY, starts + 1, ends)
+        verdict[verdict == EMPTY] = VALID
+    low, high = reach(layout.name, pieces, starts, ends)
+    return Spans(starts, ends, low, high, (verdict == VALID) & (low <= high))
