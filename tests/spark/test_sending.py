@@ -20,7 +20,7 @@ from timeloom.engines.spark.reach import reach
 from timeloom.engines.spark.readers import ShuffledParcels
 from timeloom.engines.spark.sending import Sealing
 from timeloom.engines.spark.sequenced_dispatch import unsealed
-from timeloom.engines.spark.sieve import Sieve
+from timeloom.engines.spark.sieve import Sieve, SmallSide
 from timeloom.engines.spark.tasks import FirstCopies
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -178,6 +178,17 @@ def test_a_sieve_of_many_cells_is_fine():
     sieve = Sieve.of(starts, starts, starts + 10)
     assert sieve.before.size > 10_000
     assert sieve.before[-1] < 0.06 * sieve.before.size
+
+
+def test_a_small_side_that_is_nearly_everywhere_has_no_sieve():
+    layout = SideLayout("right", Period(), "p0", "p1", ())
+    task = SmallSide(layout, cover(tl.relation("intersects").boxes()), Policy())
+    rows = np.arange(100)
+    for length, sieved in ((1, True), (90, False)):
+        given = pa.RecordBatch.from_pydict({"p0": rows * 100, "p1": rows * 100 + length})
+        (row,) = (row for made in task(iter([given])) for row in made.to_pylist())
+        assert (len(row["before"]) > 0) == sieved
+        assert unsealed(pa.scalar(row["stream"][0], pa.binary())).num_rows == 100
 
 
 def test_a_sieve_spans_the_whole_axis():

@@ -57,6 +57,11 @@ class Scan:
         blocks = [slice(at, at + BLOCK) for at in range(0, len(self.driving), BLOCK)]
         return sum(int(self._measure(self.driving.pick(block))[1][-1]) for block in blocks)
 
+    def runs(self) -> tuple[Positions, Ticks]:
+        """Where the run of each driving row begins, and how long it is; without a filter these are the pairs."""
+        begins, bounds = self._measure(self.driving)
+        return begins, np.diff(bounds)
+
     def _measure(self, side: Side) -> tuple[Positions, Ticks]:
         begins, bounds = np.empty(len(side), np.int32), np.empty(len(side) + 1, np.int64)
         runs.measure(*self._grid, *ranges(self.problem, self.driver.point, side), begins, bounds)

@@ -21,7 +21,8 @@ from timeloom.engines.spark.workers import mapped
 class Broadcast:
     """A plan that streams one side past the other, which one row of each partition carries as an Arrow stream.
 
-    Unless they are kept anyway, streamed rows that cannot match anything are left out before they reach a task.
+    Unless they are kept anyway, streamed rows that cannot match anything are left out before they reach a task. If the
+    small side is known to be small, one task reads it; otherwise many do, and a shuffle brings its rows together.
     """
 
     streamed: Sent
@@ -29,6 +30,7 @@ class Broadcast:
     pieces: tuple[Piece, ...]
     packing: Packing
     keeps_streamed: bool
+    known_small: bool
 
     @property
     def reader(self) -> StreamedRows:
@@ -38,7 +40,8 @@ class Broadcast:
     @cached_property
     def side(self) -> DataFrame:
         """One row with the small side and its sieve, also if there are no rows."""
-        rows = self.small.rows.select(*self.packing.own(self.small.admitted)).repartition(1)
+        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
+        rows = rows.coalesce(1) if self.known_small else rows.repartition(1)
         task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
         made = mapped(rows, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
         return F.broadcast(made.agg(*(F.first(name).alias(name) for name in SMALL)))
@@ -65,7 +68,7 @@ class Broadcast:
             f"CAST(shiftright(least(greatest({tick}, base), top) - base, shift) AS INT)" for tick in ("low", "high")
         )
         touched = f"get(before, {last} + 1) > get(before, {first})"
-        return rows.join(self.side, F.expr(f"{admitted.verdict} <> {VALID} OR {touched}"))
+        return rows.join(self.side, F.expr(f"{admitted.verdict} <> {VALID} OR size(before) = 0 OR {touched}"))
 
     def undecided(self, side: str) -> DataFrame | None:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""

@@ -14,10 +14,12 @@ from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
 from timeloom.engines.spark.boundaries import SAMPLED_SHARE, Slicing
 from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
+from timeloom.engines.spark.expanding import block_schema, expanded, suits
 from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
+from timeloom.engines.spark.runs import RunTask
 from timeloom.engines.spark.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
@@ -145,7 +147,9 @@ class SparkJoin:
             left, right = self._sent(self.left, "0"), self._sent(self.right, "0")
             streamed, small = (left, right) if self.strategy.small == "right" else (right, left)
             keeps = streamed.admitted.side in PRESERVED[self.request.how]
-            return Broadcast(streamed, small, self.pieces, self.packing, keeps)
+            size = self.sizes[small.admitted.side]
+            known_small = size is not None and size <= broadcast_threshold(self.spark)
+            return Broadcast(streamed, small, self.pieces, self.packing, keeps, known_small)
         hashes = ("0", "0")
         if self.slicing.by_key:
             hashes = key_hashes(self.left, self.right, self.request.keys)
@@ -156,6 +160,8 @@ class SparkJoin:
         """The result: what tasks decide alone, and what they decide together."""
         plan = self.plan()
         matcher = self._matcher(plan.reader)
+        if self.runs:
+            return self._expanded(plan, matcher)
         task = JoinTask(matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right))
         result = mapped(plan.rows(), task, self.schema)
         for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
@@ -163,6 +169,20 @@ class SparkJoin:
             if undecided is not None:
                 result = result.unionAll(self._decided(plan, matcher, side, undecided))
         return result
+
+    @cached_property
+    def runs(self) -> bool:
+        """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves."""
+        nullable = all(field.nullable for field in self.schema)
+        return nullable and suits(self.spark, self.request, self.pieces, self.columns)
+
+    def _expanded(self, plan: "Distribution | Broadcast", matcher: Matcher) -> DataFrame:
+        sides = ["right" if column.origin == "right" else "left" for column in self.columns]
+        places = {"left": self.packing.left, "right": self.packing.right}
+        named = [column.right if column.origin == "right" else column.left for column in self.columns]
+        columns = tuple((side, places[side][name]) for side, name in zip(sides, named, strict=True))
+        blocks = mapped(plan.rows(), RunTask(matcher, columns), block_schema(self.schema.fields))
+        return expanded(blocks, self.schema.fields, sides)
 
     def _decided(self, plan: "Distribution | Broadcast", matcher: Matcher, side: str, rows: DataFrame) -> DataFrame:
         keys = self.request.keys.right if side == "right" else self.request.keys.left

@@ -24,11 +24,14 @@ CELLS = 1 << 19
 
 CELLS_PER_ROW = 32
 
+MOST_TOUCHED = 0.5
+"""If more of the cells are touched than this share, there is no sieve: it would let nearly all rows pass."""
+
 STREAM = "stream"
 """The column whose first value in a partition is the broadcast side, as an Arrow stream."""
 
 SMALL = {STREAM: "array<binary>", "base": "bigint", "top": "bigint", "shift": "int", "before": "array<int>"}
-"""The columns of the one row that comes out."""
+"""The columns of the one row that comes out. ``before`` is empty if there is no sieve."""
 
 _TYPES = [pa.list_(pa.binary()), pa.int64(), pa.int64(), pa.int32(), pa.list_(pa.int32())]
 
@@ -55,6 +58,11 @@ class Sieve:
         touched = np.cumsum(begun - ended)[:-1] > 0
         return cls(base, top, shift, np.concatenate([[0], np.cumsum(touched)]).astype(np.int32))
 
+    @property
+    def touched(self) -> float:
+        """The share of the cells that are touched."""
+        return float(self.before[-1]) / (self.before.size - 1)
+
 
 @dataclass(frozen=True)
 class SmallSide:
@@ -80,4 +88,4 @@ class SmallSide:
         if not some.any():
             return sealed, None, None, None, None
         sieve = Sieve.of(starts[some], low[some], high[some])
-        return sealed, sieve.base, sieve.top, sieve.shift, sieve.before
+        return sealed, sieve.base, sieve.top, sieve.shift, sieve.before if sieve.touched <= MOST_TOUCHED else []

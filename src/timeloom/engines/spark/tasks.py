@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.algorithms import find
+from timeloom.engines.drivers import exact_pieces
 from timeloom.engines.local.gather import NO_ROW, Rows, positions
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
+from timeloom.engines.scanning import Scan, drive
 from timeloom.engines.spark.parcels import (
     END_HOME,
     FIRST,
@@ -54,12 +56,16 @@ class Matcher:
     def pairs(self, parcel: Parcel, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
         """All pairs, in batches of at most so many: as positions, or as the values that the packed rows have."""
         for piece in self.pieces:
-            left, right = _sides(parcel, piece)
-            problem = Problem.of(
-                Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), parcel.keys
-            )
+            left, right, problem = _posed(parcel, piece)
             given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
             yield from find(problem, (piece.box,), self.algorithm).batches(rows, *given)
+
+    def scans(self, parcel: Parcel) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
+        """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such."""
+        for piece in self.pieces:
+            left, right, problem = _posed(parcel, piece)
+            for scan in drive(problem, exact_pieces(piece.box) or ()):
+                yield scan, left, right
 
     def matched(self, parcel: Parcel) -> NDArray[np.bool_]:
         """Which of the packed rows are in a pair."""
@@ -209,6 +215,13 @@ def _sides(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:
     if piece.driven == "left":
         return parcel.left.where((parcel.left.bits & bit) != 0), parcel.right
     return parcel.left, parcel.right.where((parcel.right.bits & bit) != 0)
+
+
+def _posed(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide, Problem]:
+    """Both sides for a piece, and what is to be found."""
+    left, right = _sides(parcel, piece)
+    sides = Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys)
+    return left, right, Problem.of(*sides, parcel.keys)
 
 
 def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:

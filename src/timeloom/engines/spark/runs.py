@@ -1,0 +1,119 @@
+"""Pairs handed to Spark as runs: each row that drives the join once, with the run of sorted rows that it meets.
+
+A pair that goes to Spark as a row of its own has to be written, sent and read. Where a relation's pairs are runs of a
+sorted column, a task sends blocks instead: the values of some driving rows, the values of a window of the sorted rows,
+and which part of the window each driving row meets. SQL writes out the pairs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.scanning import Scan
+from timeloom.engines.spark.parcels import PackedSide, Parcel
+from timeloom.engines.spark.tasks import Matcher
+
+PAIRS = 1 << 14
+"""A block has about so many pairs: Spark holds as many rows at a time."""
+
+WINDOW = 1 << 11
+"""The sorted rows of a block lie in one window of so many: long runs are cut, and share windows with each other."""
+
+BLOCKS = 16
+"""So many blocks are sent at a time."""
+
+FLIP, FIRSTS, COUNTS = "flip", "firsts", "counts"
+
+Numbers = NDArray[np.int64]
+
+
+class Blocks(NamedTuple):
+    """Runs, cut at windows, in blocks: the driving row, where the run begins and how long it is.
+
+    Block number k has the runs from ``edges[k]`` to ``edges[k + 1]``, between ``lows[k]`` and ``highs[k]``.
+    """
+
+    rows: Numbers
+    firsts: Numbers
+    counts: Numbers
+    edges: Numbers
+    lows: Numbers
+    highs: Numbers
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """Joins the rows of one partition and returns blocks; ``columns`` are the sides and places of what is asked for."""
+
+    matcher: Matcher
+    columns: tuple[tuple[str, int], ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Join one partition."""
+        for parcel in self.matcher.parcels(batches):
+            for scan, left, right in self.matcher.scans(parcel):
+                yield from self._blocks(parcel, scan, left, right)
+
+    def _blocks(self, parcel: Parcel, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
+        driving, driven = (right, left) if scan.driver.flip else (left, right)
+        blocks = cut(*scan.runs())
+        owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
+        for first in range(0, blocks.lows.size, BLOCKS):
+            edges = blocks.edges[first : first + BLOCKS + 1]
+            lows, highs = blocks.lows[first : first + BLOCKS], blocks.highs[first : first + BLOCKS]
+            runs = slice(int(edges[0]), int(edges[-1]))
+            offsets = {False: edges - edges[0], True: np.concatenate([[0], np.cumsum(highs - lows)])}
+            rows = {False: owners[blocks.rows[runs]], True: others[stretches(lows, highs)]}
+            firsts = blocks.firsts[runs] - np.repeat(lows, np.diff(edges))
+            columns = [
+                pa.array(np.full(lows.size, scan.driver.flip)),
+                _lists(offsets[False], pa.array(firsts.astype(np.int32))),
+                _lists(offsets[False], pa.array(blocks.counts[runs].astype(np.int32))),
+            ]
+            for side, place in self.columns:
+                is_driven = (side == "left") == scan.driver.flip
+                values = parcel.source.take(f"p{place}", pa.array(rows[is_driven])).combine_chunks()
+                columns.append(_lists(offsets[is_driven], values))
+            yield pa.RecordBatch.from_arrays(columns, names=names(len(self.columns)))
+
+
+def names(columns: int) -> list[str]:
+    """The columns of blocks, with so many values."""
+    return [FLIP, FIRSTS, COUNTS, *(f"v{number}" for number in range(columns))]
+
+
+def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], pairs: int = PAIRS, window: int = WINDOW) -> Blocks:
+    """Cut runs at windows, and put those of a window into blocks of about so many pairs."""
+    rows = np.flatnonzero(counts)
+    first = begins[rows].astype(np.int64)
+    last = first + counts[rows]
+    at = first // window
+    touched = (last - 1) // window - at + 1
+    if rows.size and touched.max() > 1:
+        run = np.repeat(np.arange(rows.size), touched)
+        at = stretches(at, at + touched)
+        rows, first, last = rows[run], np.maximum(first[run], at * window), np.minimum(last[run], (at + 1) * window)
+    if (np.diff(at) < 0).any():
+        order = np.argsort(at, kind="stable")
+        rows, first, last, at = rows[order], first[order], last[order], at[order]
+    share = (np.cumsum(last - first) - (last - first)) // pairs
+    begun = np.flatnonzero(np.diff(at, prepend=-1).astype(np.bool_) | np.diff(share, prepend=0).astype(np.bool_))
+    if not rows.size:
+        return Blocks(rows, first, last, begun, begun, begun)
+    edges = np.append(begun, rows.size)
+    return Blocks(rows, first, last - first, edges, np.minimum.reduceat(first, begun), np.maximum.reduceat(last, begun))
+
+
+def stretches(lows: Numbers, highs: Numbers) -> Numbers:
+    """The numbers from each low to its high, one stretch after the other."""
+    lengths = highs - lows
+    shifts: Numbers = np.repeat(lows - np.cumsum(lengths) + lengths, lengths)
+    return np.arange(shifts.size) + shifts
+
+
+def _lists(offsets: Numbers, values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)

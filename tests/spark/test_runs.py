@@ -1,0 +1,145 @@
+"""Pairs as runs: blocks that hold them, and the pairs that Spark makes of blocks."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timeloom as tl
+from dealing import deal
+from drawing import keys_for, periods
+from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.parcels import SideLayout
+from timeloom.engines.spark.pieces import cover
+from timeloom.engines.spark.readers import ShuffledParcels
+from timeloom.engines.spark.runs import RunTask, cut
+from timeloom.engines.spark.sending import Sealing
+from timeloom.engines.spark.tasks import Matcher
+from timeloom.model.join import JoinRequest
+from timeloom.model.naming import Keys
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+
+RUNS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30)), max_size=12)
+BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
+EXACT = ["intersects", tl.iseql.start_preceding(delta=3), tl.iseql.end_following(epsilon=2), tl.iseql.before(delta=4)]
+
+
+def pairs_of(blocks):
+    for number in range(blocks.lows.size):
+        for at in range(blocks.edges[number], blocks.edges[number + 1]):
+            first, count = blocks.firsts[at], blocks.counts[at]
+            assert blocks.lows[number] <= first
+            assert first + count <= blocks.highs[number]
+            yield from ((blocks.rows[at], first + step) for step in range(count))
+
+
+@given(RUNS, st.integers(1, 20), st.integers(1, 9))
+def test_blocks_hold_every_pair_once(runs, pairs, window):
+    begins, counts = (np.array([run[at] for run in runs], np.int64) for at in (0, 1))
+    blocks = cut(begins, counts, pairs, window)
+    expected = Counter((row, begin + step) for row, (begin, count) in enumerate(runs) for step in range(count))
+    assert Counter(pairs_of(blocks)) == expected
+    assert (blocks.counts > 0).all()
+    assert (blocks.highs - blocks.lows <= window).all()
+    totals = [blocks.counts[a:b].sum() for a, b in zip(blocks.edges[:-1], blocks.edges[1:], strict=True)]
+    assert all(total < pairs + window for total in totals)
+
+
+def test_long_runs_share_their_windows():
+    blocks = cut(np.zeros(100, np.int64), np.full(100, 10_000))
+    assert blocks.counts.sum() == 1_000_000
+    assert (blocks.highs - blocks.lows).sum() < 1_000_000 / 3
+
+
+def written_out(batch, sides):
+    """The pairs of blocks, as Spark writes them out."""
+    for block in batch.to_pylist():
+        for run, (first, count) in enumerate(zip(block["firsts"], block["counts"], strict=True)):
+            for met in range(first, first + count):
+                at = {"left": met, "right": run} if block["flip"] else {"left": run, "right": met}
+                yield tuple(block[f"v{number}"][at[side]] for number, side in enumerate(sides))
+
+
+@pytest.mark.parametrize("relation", EXACT, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(periods(), periods(), BOUNDS, st.data())
+def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, data):
+    relation = tl.relation(relation)
+    pieces = cover(relation.boxes())
+    tables = []
+    for rows in (left, right):
+        starts, ends = ([row[at] for row in rows] for at in (0, 1))
+        keys = pa.array(data.draw(keys_for(rows)), pa.string())
+        columns = {"start": pa.array(starts, pa.int64()), "end": pa.array(ends, pa.int64()), "key": keys}
+        tables.append(pa.table(columns | {"id": np.arange(len(rows))}))
+    layouts = tuple(SideLayout(side, Period(), "p0", "p1", ("p2",)) for side in ("left", "right"))
+    sealed = []
+    for table, layout in zip(tables, layouts, strict=True):
+        packed = table.rename_columns(["p0", "p1", "p2", "p3"]).filter(table["key"].is_valid())
+        sealed.append(list(Sealing(layout, pieces, Policy(), 1, 3)(iter(packed.to_batches()))))
+    schema = tables[0].rename_columns(["p0", "p1", "p2", "p3"]).schema
+    matcher = Matcher(ShuffledParcels(schema, layouts, pieces, Policy()), *layouts, pieces, Policy(), "auto")
+    task = RunTask(matcher, (("left", 3), ("right", 3), ("left", 2)))
+    found = Counter(
+        pair
+        for received in deal(sealed, bounds, 3).values()
+        for batch in task(iter([received]))
+        for pair in written_out(batch, ("left", "right", "left"))
+    )
+    expected = tl.join(tables[0], tables[1], relation, on="key", columns=["id", "id_right", "key"])
+    assert found == Counter(tuple(row.values()) for row in expected.to_pylist())
+
+
+@pytest.mark.spark
+def test_only_what_suits_is_sent_as_runs(spark):
+    frame = spark.createDataFrame([(1, 5, "a"), (3, 9, "b")], "start long, end long, id string")
+    period = Period()
+    request = JoinRequest(tl.relation("intersects"), Keys(), "inner", period, period, Policy())
+    assert SparkJoin(frame, frame, request).runs
+    unfit = {
+        "a filter": {"relation": tl.relation("during")},
+        "single partners": {"relation": tl.relation("meets")},
+        "rows without a partner": {"how": "left"},
+        "an algorithm": {"algorithm": "sweep"},
+        "overlaps": {"overlap": True},
+    }
+    for why, changed in unfit.items():
+        assert not SparkJoin(frame, frame, replace(request, **changed)).runs, why
+    wide = frame.selectExpr("*", *(f"{number} AS c{number}" for number in range(20)))
+    assert not SparkJoin(wide, frame, request).runs
+    assert not SparkJoin(frame.selectExpr("start", "end", "1 AS one"), frame, request).runs
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    try:
+        assert not SparkJoin(frame, frame, request).runs
+    finally:
+        spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
+@pytest.mark.spark
+def test_payload_of_any_type_comes_through_runs(spark):
+    text = (
+        "start long, end long, t string, d decimal(20, 3), s struct<a: int, b: array<string>>, m map<string, int>, "
+        "x binary, n int, at timestamp, `a.b` date"
+    )
+    rows = spark.sql(
+        "SELECT id AS start, id + 3 AS end, IF(id % 3 = 0, NULL, CAST(id AS STRING)) AS t, "
+        "CAST(id / 7 AS DECIMAL(20, 3)) AS d, "
+        "IF(id % 4 = 0, NULL, named_struct('a', CAST(id AS INT), 'b', array('x', NULL))) AS s, "
+        "map('k', CAST(id AS INT)) AS m, CAST(CAST(id AS STRING) AS BINARY) AS x, "
+        "IF(id % 2 = 0, NULL, CAST(id AS INT)) AS n, timestamp_seconds(id) AS at, "
+        "date_add(DATE'2020-01-01', CAST(id AS INT)) AS `a.b` FROM range(0, 60, 1, 3)"
+    )
+    left = spark.createDataFrame(rows.collect(), text).repartition(3)
+    right = spark.range(0, 60, 7).selectExpr("nullif(id, -1) AS start", "nullif(id + 2, -1) AS end")
+    period = Period()
+    request = JoinRequest(tl.relation("intersects"), Keys(), "inner", period, period, Policy(), strategy="slices")
+    assert SparkJoin(left, right, request).runs
+    found = tl.join(left, right, strategy="slices")
+    expected = tl.join(left.toArrow(), right.toArrow())
+    assert found.columns == expected.column_names
+    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
