@@ -16,7 +16,7 @@ from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import cover
 from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.runs import RunTask, cut
+from timeloom.engines.spark.runs import PAIRS_PER_ROW, WINDOW_BYTES, RunTask, cut
 from timeloom.engines.spark.sending import Sealing
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.model.join import JoinRequest
@@ -38,16 +38,16 @@ def pairs_of(blocks):
             yield from ((blocks.rows[at], first + step) for step in range(count))
 
 
-@given(RUNS, st.integers(1, 20), st.integers(1, 9))
-def test_blocks_hold_every_pair_once(runs, pairs, window):
+@given(RUNS, st.integers(1, 9))
+def test_blocks_hold_every_pair_once(runs, window):
     begins, counts = (np.array([run[at] for run in runs], np.int64) for at in (0, 1))
-    blocks = cut(begins, counts, pairs, window)
+    blocks = cut(begins, counts, window)
     expected = Counter((row, begin + step) for row, (begin, count) in enumerate(runs) for step in range(count))
     assert Counter(pairs_of(blocks)) == expected
     assert (blocks.counts > 0).all()
     assert (blocks.highs - blocks.lows <= window).all()
     totals = [blocks.counts[a:b].sum() for a, b in zip(blocks.edges[:-1], blocks.edges[1:], strict=True)]
-    assert all(total < pairs + window for total in totals)
+    assert all(total < (PAIRS_PER_ROW + 1) * window for total in totals)
 
 
 def test_long_runs_share_their_windows():
@@ -93,6 +93,19 @@ def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, d
     )
     expected = tl.join(tables[0], tables[1], relation, on="key", columns=["id", "id_right", "key"])
     assert found == Counter(tuple(row.values()) for row in expected.to_pylist())
+
+
+def test_blocks_of_large_rows_stay_small():
+    starts = np.arange(64, dtype=np.int64)
+    rows = pa.table({"p0": starts, "p1": starts + 50, "p2": pa.array(["x" * (WINDOW_BYTES // 4)] * 64)})
+    pieces = cover(tl.relation("intersects").boxes())
+    layouts = tuple(SideLayout(side, Period(), "p0", "p1", ()) for side in ("left", "right"))
+    sealed = [list(Sealing(layout, pieces, Policy(), 1, 1)(iter(rows.to_batches()))) for layout in layouts]
+    matcher = Matcher(ShuffledParcels(rows.schema, layouts, pieces, Policy()), *layouts, pieces, Policy(), "auto")
+    (received,) = deal(sealed, [], 1).values()
+    found = list(RunTask(matcher, (("left", 2), ("right", 0)))(iter([received])))
+    assert sum(sum(block["counts"]) for batch in found for block in batch.to_pylist()) == 64 * 64 - 14 * 15
+    assert max(batch.nbytes for batch in found) <= 2 * PAIRS_PER_ROW * WINDOW_BYTES
 
 
 @pytest.mark.spark

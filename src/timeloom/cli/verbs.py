@@ -43,8 +43,7 @@ def verb_command(name: str) -> click.Command | None:
 def make_command(verb: Verb, run: Callable[..., None], more: list[click.Option]) -> click.Command:
     """Make a command that takes a verb's tables and options."""
     parameters: list[click.Parameter] = [
-        click.Argument([name], metavar=name.upper(), nargs=-1 if verb.many else 1, required=True)
-        for name in verb.inputs
+        click.Argument([name], metavar=name.upper(), required=True) for name in verb.inputs
     ]
     options = [option for option in options_of(verb) if option.name not in HIDDEN]
     parameters += [_click_option(option) for option in options]
@@ -132,8 +131,6 @@ def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
                 seen[path] = read_table(path)
         return seen[path]
 
-    if verb.many:
-        return [[table(path) for path in given[verb.inputs[0]]]]
     return [table(given[name]) for name in verb.inputs]
 
 

@@ -14,24 +14,22 @@ class Verb:
     """A public verb: its function, the names of its table parameters, and how to explain a call.
 
     ``explain`` makes an `Explanation` from the arguments of a call by name; None when there is nothing to choose.
-    ``many`` says that the (only) table parameter takes a list of tables as well.
     """
 
     name: str
     function: Callable[..., Any]
     inputs: tuple[str, ...]
     explain: Callable[..., Any] | None = None
-    many: bool = False
 
 
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*, inputs: tuple[str, ...], explain: Callable[..., Any] | None = None, many: bool = False) -> Callable[[F], F]:
+def verb(*, inputs: tuple[str, ...], explain: Callable[..., Any] | None = None) -> Callable[[F], F]:
     """Register a function as a verb."""
 
     def register(function: F) -> F:
-        _VERBS[function.__name__] = Verb(function.__name__, function, inputs, explain, many)
+        _VERBS[function.__name__] = Verb(function.__name__, function, inputs, explain)
         return function
 
     return register

@@ -73,7 +73,7 @@ def _check_call(document: Document, at: At, verb: Verb, given: Any, tables: list
     options: dict[str, Any] = {}
     for name, value in given.items():
         if name in verb.inputs:
-            inputs[name] = _check_input(document, (*at, name), verb, value, tables)
+            inputs[name] = _check_input(document, (*at, name), value, tables)
         elif name in known:
             try:
                 options[name] = read_value(known[name], value)
@@ -100,9 +100,7 @@ def _check_limits(document: Document, at: At, options: dict[str, Any]) -> None:
             document.blame((*at, "relation"), str(error))
 
 
-def _check_input(document: Document, at: At, verb: Verb, value: Any, tables: list[str]) -> Any:
-    if verb.many and isinstance(value, list):
-        return [_check_input(document, (*at, number), verb, part, tables) for number, part in enumerate(value)]
+def _check_input(document: Document, at: At, value: Any, tables: list[str]) -> Any:
     if value not in tables:
         document.blame(at, f"there is no table {value!r}. {did_you_mean(str(value), tables)}")
         return str(value)

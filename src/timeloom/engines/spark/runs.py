@@ -17,14 +17,17 @@ from timeloom.engines.scanning import Scan
 from timeloom.engines.spark.parcels import PackedSide, Parcel
 from timeloom.engines.spark.tasks import Matcher
 
-PAIRS = 1 << 14
-"""A block has about so many pairs: Spark holds as many rows at a time."""
-
 WINDOW = 1 << 11
 """The sorted rows of a block lie in one window of so many: long runs are cut, and share windows with each other."""
 
+WINDOW_BYTES = 1 << 18
+"""If rows are large, a window has fewer, so that it has no more bytes than this."""
+
+PAIRS_PER_ROW = 8
+"""A block has about so many pairs for each row of a window: Spark holds as many rows at a time."""
+
 BLOCKS = 16
-"""So many blocks are sent at a time."""
+"""So many blocks are sent at a time, or fewer if windows are small."""
 
 FLIP, FIRSTS, COUNTS = "flip", "firsts", "counts"
 
@@ -60,11 +63,12 @@ class RunTask:
 
     def _blocks(self, parcel: Parcel, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
-        blocks = cut(*scan.runs())
+        window = min(WINDOW, max(1, WINDOW_BYTES // max(1, parcel.row_bytes)))
+        blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS * window // WINDOW)
         owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
-        for first in range(0, blocks.lows.size, BLOCKS):
-            edges = blocks.edges[first : first + BLOCKS + 1]
-            lows, highs = blocks.lows[first : first + BLOCKS], blocks.highs[first : first + BLOCKS]
+        for first in range(0, blocks.lows.size, at_once):
+            edges = blocks.edges[first : first + at_once + 1]
+            lows, highs = blocks.lows[first : first + at_once], blocks.highs[first : first + at_once]
             runs = slice(int(edges[0]), int(edges[-1]))
             offsets = {False: edges - edges[0], True: np.concatenate([[0], np.cumsum(highs - lows)])}
             rows = {False: owners[blocks.rows[runs]], True: others[stretches(lows, highs)]}
@@ -86,8 +90,8 @@ def names(columns: int) -> list[str]:
     return [FLIP, FIRSTS, COUNTS, *(f"v{number}" for number in range(columns))]
 
 
-def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], pairs: int = PAIRS, window: int = WINDOW) -> Blocks:
-    """Cut runs at windows, and put those of a window into blocks of about so many pairs."""
+def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], window: int = WINDOW) -> Blocks:
+    """Cut runs at windows, and put those of a window into blocks."""
     rows = np.flatnonzero(counts)
     first = begins[rows].astype(np.int64)
     last = first + counts[rows]
@@ -100,7 +104,7 @@ def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], pairs: int = P
     if (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
         rows, first, last, at = rows[order], first[order], last[order], at[order]
-    share = (np.cumsum(last - first) - (last - first)) // pairs
+    share = (np.cumsum(last - first) - (last - first)) // (PAIRS_PER_ROW * window)
     begun = np.flatnonzero(np.diff(at, prepend=-1).astype(np.bool_) | np.diff(share, prepend=0).astype(np.bool_))
     if not rows.size:
         return Blocks(rows, first, last, begun, begun, begun)
