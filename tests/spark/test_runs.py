@@ -16,7 +16,7 @@ from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import cover
 from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.runs import PAIRS_PER_ROW, WINDOW_BYTES, RunTask, cut
+from timeloom.engines.spark.runs import PAIRS, WINDOW_BYTES, RunTask, cut
 from timeloom.engines.spark.sending import Sealing
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.model.join import JoinRequest
@@ -38,16 +38,16 @@ def pairs_of(blocks):
             yield from ((blocks.rows[at], first + step) for step in range(count))
 
 
-@given(RUNS, st.integers(1, 9))
+@given(RUNS, st.integers(0, 4))
 def test_blocks_hold_every_pair_once(runs, window):
     begins, counts = (np.array([run[at] for run in runs], np.int64) for at in (0, 1))
     blocks = cut(begins, counts, window)
     expected = Counter((row, begin + step) for row, (begin, count) in enumerate(runs) for step in range(count))
     assert Counter(pairs_of(blocks)) == expected
     assert (blocks.counts > 0).all()
-    assert (blocks.highs - blocks.lows <= window).all()
+    assert (blocks.highs - blocks.lows <= 2**window).all()
     totals = [blocks.counts[a:b].sum() for a, b in zip(blocks.edges[:-1], blocks.edges[1:], strict=True)]
-    assert all(total < (PAIRS_PER_ROW + 1) * window for total in totals)
+    assert all(total < (2**PAIRS + 1) * 2**window for total in totals)
 
 
 def test_long_runs_share_their_windows():
@@ -105,7 +105,7 @@ def test_blocks_of_large_rows_stay_small():
     (received,) = deal(sealed, [], 1).values()
     found = list(RunTask(matcher, (("left", 2), ("right", 0)))(iter([received])))
     assert sum(sum(block["counts"]) for batch in found for block in batch.to_pylist()) == 64 * 64 - 14 * 15
-    assert max(batch.nbytes for batch in found) <= 2 * PAIRS_PER_ROW * WINDOW_BYTES
+    assert max(batch.nbytes for batch in found) <= 2 * 2**PAIRS * WINDOW_BYTES
 
 
 @pytest.mark.spark

@@ -17,14 +17,14 @@ from timeloom.engines.scanning import Scan
 from timeloom.engines.spark.parcels import PackedSide, Parcel
 from timeloom.engines.spark.tasks import Matcher
 
-WINDOW = 1 << 11
-"""The sorted rows of a block lie in one window of so many: long runs are cut, and share windows with each other."""
+WINDOW = 11
+"""The sorted rows of a block lie in one window of ``2**11``: long runs are cut, and share windows with each other."""
 
 WINDOW_BYTES = 1 << 18
 """If rows are large, a window has fewer, so that it has no more bytes than this."""
 
-PAIRS_PER_ROW = 8
-"""A block has about so many pairs for each row of a window: Spark holds as many rows at a time."""
+PAIRS = 3
+"""A block has about ``2**3`` pairs for each row of a window: Spark holds as many rows at a time."""
 
 BLOCKS = 16
 """So many blocks are sent at a time, or fewer if windows are small."""
@@ -63,8 +63,8 @@ class RunTask:
 
     def _blocks(self, parcel: Parcel, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
-        window = min(WINDOW, max(1, WINDOW_BYTES // max(1, parcel.row_bytes)))
-        blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS * window // WINDOW)
+        window = min(WINDOW, (WINDOW_BYTES // max(1, parcel.row_bytes)).bit_length())
+        blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS >> (WINDOW - window))
         owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
         for first in range(0, blocks.lows.size, at_once):
             edges = blocks.edges[first : first + at_once + 1]
@@ -91,25 +91,26 @@ def names(columns: int) -> list[str]:
 
 
 def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], window: int = WINDOW) -> Blocks:
-    """Cut runs at windows, and put those of a window into blocks."""
+    """Cut runs at windows of ``2**window`` rows, and put those of a window into blocks."""
     rows = np.flatnonzero(counts)
     first = begins[rows].astype(np.int64)
     last = first + counts[rows]
-    at = first // window
-    touched = (last - 1) // window - at + 1
+    at = first >> window
+    touched = ((last - 1) >> window) - at + 1
     if rows.size and touched.max() > 1:
         run = np.repeat(np.arange(rows.size), touched)
         at = stretches(at, at + touched)
-        rows, first, last = rows[run], np.maximum(first[run], at * window), np.minimum(last[run], (at + 1) * window)
-    if (np.diff(at) < 0).any():
+        rows, first, last = rows[run], np.maximum(first[run], at << window), np.minimum(last[run], (at + 1) << window)
+    if (at[1:] < at[:-1]).any():
         order = np.argsort(at, kind="stable")
         rows, first, last, at = rows[order], first[order], last[order], at[order]
-    share = (np.cumsum(last - first) - (last - first)) // (PAIRS_PER_ROW * window)
-    begun = np.flatnonzero(np.diff(at, prepend=-1).astype(np.bool_) | np.diff(share, prepend=0).astype(np.bool_))
     if not rows.size:
-        return Blocks(rows, first, last, begun, begun, begun)
+        return Blocks(rows, first, first, first, first, first)
+    lengths = last - first
+    share = (np.cumsum(lengths) - lengths) >> (window + PAIRS)
+    begun = np.flatnonzero(np.concatenate([[True], (at[1:] != at[:-1]) | (share[1:] != share[:-1])]))
     edges = np.append(begun, rows.size)
-    return Blocks(rows, first, last - first, edges, np.minimum.reduceat(first, begun), np.maximum.reduceat(last, begun))
+    return Blocks(rows, first, lengths, edges, np.minimum.reduceat(first, begun), np.maximum.reduceat(last, begun))
 
 
 def stretches(lows: Numbers, highs: Numbers) -> Numbers:

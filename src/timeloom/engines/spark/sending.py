@@ -17,6 +17,7 @@ from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.sequenced_dispatch import sealed_stream
 from timeloom.engines.spark.spans import Spans, spans
+from timeloom.kernels.presence import number_cells
 from timeloom.model.policy import Policy
 
 KEY = "key"
@@ -40,7 +41,7 @@ MOST_CELLS = 4096
 class Groups(NamedTuple):
     """To which parcel each row goes: its home times ``width``, and a number below it; the last one is for absence."""
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.signedinteger]
     width: int
 
 
@@ -66,8 +67,7 @@ class Sealing:
     def _sealed(self, table: pa.Table, homes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         found = spans(table, self.layout, self.pieces, self.policy)
         groups = grouped(found, homes, self.homes, self.slices)
-        small = self.homes * groups.width < 2**15
-        order = np.argsort(groups.numbers.astype(np.int16) if small else groups.numbers, kind="stable")
+        order = np.argsort(groups.numbers, kind="stable")
         numbers = groups.numbers[order]
         first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         last = np.append(first[1:], numbers.size)
@@ -87,21 +87,13 @@ def grouped(found: Spans, homes: NDArray[np.int64], count: int, slices: int) -> 
     if slices == 1 or not found.present.any():
         return Groups(homes, 1)
     wanted = max(1, min(CELLS_PER_SLICE * slices, homes.size // PARCEL_ROWS, MOST_CELLS))
-    levels = (wanted - 1).bit_length()
-    cells = 1 << levels
-    starts = found.low[found.present]
+    cells = 1 << (wanted - 1).bit_length()
+    starts = found.low[found.present] if not found.present.all() else found.low
     starts = np.sort(starts[:: max(1, starts.size // (16 * cells))])
     bounds = starts[np.arange(1, cells) * starts.size // cells]
-    first, last = (np.searchsorted(bounds, ticks, side="right") for ticks in (found.low, found.high))
-    level = np.maximum(_doublings(cells)[np.maximum(last - first, 0)], _least(homes, count, cells)[homes])
-    before = np.cumsum([0, *(cells >> at for at in range(levels + 1))])
-    numbers = np.where(found.present, before[level] + (first >> level), 2 * cells - 1)
-    return Groups(homes * (2 * cells) + numbers, 2 * cells)
-
-
-def _doublings(cells: int) -> NDArray[np.int64]:
-    """How often a cell must double to be longer than so many cells, for any number of them."""
-    return np.ceil(np.log2(np.arange(1, cells + 1))).astype(np.int64)
+    numbers = np.empty(homes.size, np.int16 if count * 2 * cells < 2**15 else np.int64)
+    number_cells(found.low, found.high, found.present, homes, _least(homes, count, cells), bounds, numbers)
+    return Groups(numbers, 2 * cells)
 
 
 def _least(homes: NDArray[np.int64], count: int, cells: int) -> NDArray[np.int64]:
