@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles
+from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles, sampled_share
 from timeloom.engines.spark.cuts import CutTask
 from timeloom.engines.spark.pieces import cover
 
@@ -78,6 +78,11 @@ def test_rows_are_counted_or_estimated_from_the_smallest_hashes():
 
 def test_a_sampled_share_stands_for_all_rows():
     assert estimated_rows(np.arange(17, dtype=np.int64), 1 / 4) == 68
+
+
+def test_the_larger_the_inputs_the_smaller_the_share_that_is_sampled():
+    sizes = [[100, 200], [1 << 20, 1 << 20], [1 << 40, 5], [None, 5]]
+    assert [sampled_share(given) for given in sizes] == [1.0, 1 / 4, 1 / 128, 1 / 32]
 
 
 def test_a_sample_becomes_one_row_of_boundaries():

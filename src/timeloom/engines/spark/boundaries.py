@@ -1,5 +1,6 @@
 """Where time slices begin: chosen from a sample of rows by one small task inside the plan."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,24 @@ SAMPLE = 10_000
 COPIES = 4.0
 """With more copies of a row than this, on average, fewer slices are made."""
 
-SAMPLED_SHARE = 1 / 32
-"""Of large inputs, so much is ranked at most."""
+SAMPLED_BYTES = 1 << 19
+"""Of inputs with more bytes than this, only so many are ranked, but not less than the share below."""
+
+LEAST_SHARE, USUAL_SHARE = 1 / 128, 1 / 32
+"""Of large inputs, and of those whose size is unknown, so much is ranked."""
 
 PAIRS_PER_ROW = 20.0
 """A row that is sent to a task costs about as much as so many pairs that come back."""
 
 _HASHES = 2.0**64
+
+
+def sampled_share(sizes: Collection[int | None]) -> float:
+    """Which share of the rows to rank, for inputs of these sizes."""
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return USUAL_SHARE
+    return float(np.clip(SAMPLED_BYTES / max(1, sum(known)), LEAST_SHARE, 1.0))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from timeloom.engines.admission import Quarantined
 from timeloom.engines.axes import same_axis, shared_type
 from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
-from timeloom.engines.spark.boundaries import SAMPLED_SHARE, Slicing
+from timeloom.engines.spark.boundaries import Slicing, sampled_share
 from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
 from timeloom.engines.spark.expanding import block_schema, expanded, suits
@@ -41,9 +41,6 @@ PRESERVED = {
     "anti": ("left",),
 }
 """The sides whose rows are kept even when they match nothing."""
-
-SMALL_BYTES = 16 << 20
-"""Inputs below this size are ranked whole, others only in part."""
 
 
 class SparkJoin:
@@ -132,13 +129,11 @@ class SparkJoin:
     @property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
-        known = [size for size in self.sizes.values() if size is not None]
-        small = len(known) == len(self.sizes) and sum(known) < SMALL_BYTES
         return Slicing(
             self.spread.partitions,
             self.spread.cores,
             by_key=self.strategy.name == "keys",
-            share=1.0 if small else SAMPLED_SHARE,
+            share=sampled_share(self.sizes.values()),
         )
 
     def plan(self) -> "Distribution | Broadcast":
