@@ -91,7 +91,8 @@ def grouped(found: Spans, homes: NDArray[np.int64], count: int, slices: int) -> 
     starts = found.low[found.present] if not found.present.all() else found.low
     starts = np.sort(starts[:: max(1, starts.size // (16 * cells))])
     bounds = starts[np.arange(1, cells) * starts.size // cells]
-    numbers = np.empty(homes.size, np.int16 if count * 2 * cells < 2**15 else np.int64)
+    small = count * 2 * cells < 2**15
+    numbers: NDArray[np.signedinteger] = np.empty(homes.size, np.dtype(np.int16 if small else np.int64))
     number_cells(found.low, found.high, found.present, homes, _least(homes, count, cells), bounds, numbers)
     return Groups(numbers, 2 * cells)
 
