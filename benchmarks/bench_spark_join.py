@@ -1,6 +1,7 @@
 """The relation join on Spark against Spark's own join and the best hand-binned one; all results go to the noop sink."""
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -103,12 +104,13 @@ def run(frame: DataFrame) -> Callable[[], None]:
     return lambda: frame.write.format("noop").mode("overwrite").save()
 
 
-def warm(call: Callable[[], None], seconds: float = 10.0) -> None:
-    """Run a plan until the JVM has compiled what it needs: for so long, but not more than five times."""
-    began, runs = time.perf_counter(), 0
-    while runs < 5 and time.perf_counter() - began < seconds:
-        call()
-        runs += 1
+def warm(call: Callable[[], None], seconds: float = 30.0) -> None:
+    """Run a plan until the JVM has compiled what it needs: until three runs bring nothing, but not much longer."""
+    began, best, idle = time.perf_counter(), math.inf, 0
+    while idle < 3 and time.perf_counter() - began < seconds:
+        taken = timed(call, 1)
+        idle = 0 if taken < 0.97 * best else idle + 1
+        best = min(best, taken)
 
 
 def spark_join(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -205,7 +207,7 @@ def dense(bench: Bench, size: int) -> None:
     rows = 10**5 // size
     left, right = loaded(bench, rows, 100, (1, 2), domain=rows)
     ours = tl.join(left, right, columns=COLUMNS)
-    bench.compare(f"{rows:,} x {rows:,}, duration 100", ours, {"Spark": spark_join(left, right)}, ">= 50 x", 1)
+    bench.compare(f"{rows:,} x {rows:,}, duration 100", ours, {"Spark": spark_join(left, right)}, ">= 50 x", 2)
 
 
 def short(bench: Bench, size: int) -> None:

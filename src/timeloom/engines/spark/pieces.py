@@ -64,9 +64,10 @@ def replication(pieces: Sequence[Piece], slicing: Slicing) -> tuple[str, str]:
     most = max(reaches.values())
     if most == POINT:
         return "at most 2, most rows 1", "each row goes to the slices of single ticks"
-    which = "hot keys are" if slicing.by_key else "time is"
+    which = "of keys that share too many rows, time is" if slicing.by_key else "time is"
     why = (
-        f"{which} sliced at quantiles of a sample; a row goes to the slices that it touches, and if that were more "
+        f"{which} sliced at quantiles of a sample; a row goes to the slices that it touches, or its parcel of "
+        f"neighbours, and if that were more "
         f"than {COPIES:g} on average, fewer slices are made, but not less than {slicing.least}"
     )
     if most == UNBOUNDED:
