@@ -6,7 +6,8 @@ from pyspark.sql import functions as F
 
 from dealing import copies
 from timeloom.engines.spark.boundaries import Slicing
-from timeloom.engines.spark.dealing import RECEIVED, dealt
+from timeloom.engines.spark.dealing import dealt
+from timeloom.engines.spark.parcels import RECEIVED
 
 pytestmark = pytest.mark.spark
 

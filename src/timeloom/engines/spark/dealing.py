@@ -6,12 +6,6 @@ from pyspark.sql import functions as F
 from timeloom.engines.spark.boundaries import Slicing
 from timeloom.engines.spark.slices import SLICES, number
 
-RECEIVED = ["place", "slice", "low", "high", "is_right", "parcel"]
-"""What a task receives: its number, the slice, and where a parcel must be clipped: not before ``low``, before ``high``.
-
-A bound is null if no row of the parcel reaches beyond it.
-"""
-
 
 def dealt(parcels: DataFrame, cuts: Column, slicing: Slicing) -> DataFrame:
     """Send each parcel to every slice that it touches. By key, only homes with too many rows are cut."""

@@ -28,6 +28,13 @@ RIGHT, START_HOME, END_HOME, SOLE, FIRST = 1, 2, 4, 8, 16
 first of several."""
 
 
+RECEIVED = ["place", "slice", "low", "high", "is_right", "parcel"]
+"""What a task receives: its number, the slice, and where a parcel must be clipped: not before ``low``, before ``high``.
+
+A bound is null if no row of the parcel reaches beyond it.
+"""
+
+
 class Packed(NamedTuple):
     """Packed rows of both sides, with the bits and the slice of each."""
 

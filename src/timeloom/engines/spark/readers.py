@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.spark.dealing import RECEIVED
-from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, Packed, SideLayout
+from timeloom.engines.spark.parcels import END_HOME, FIRST, RECEIVED, RIGHT, SOLE, START_HOME, Packed, SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.sending import large
 from timeloom.engines.spark.sequenced_dispatch import unsealed
