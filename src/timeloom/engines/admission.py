@@ -1,6 +1,7 @@
 """Which rows have a usable period, and what becomes of the others. No row vanishes unreported."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,11 +90,15 @@ def reason_texts(period: Period) -> dict[int, str]:
     }
 
 
+def names_apart(columns: Iterable[tuple[str, Any]], taken: dict[str, Any], suffix: object) -> list[str]:
+    """Names for the columns of one more input: a name that is taken by a column of another type gets a suffix."""
+    return [f"{name}_{suffix}" if taken.setdefault(name, kind) != kind else name for name, kind in columns]
+
+
 def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
     """One table of the rejected rows of two inputs, told apart by a first column ``side``."""
-    taken = {field.name: field.type for field in left.schema}
-    clashing = [name for name in right.column_names if name in taken and taken[name] != right.schema.field(name).type]
-    renamed = [f"{name}_right" if name in clashing else name for name in right.column_names]
+    taken: dict[str, Any] = {field.name: field.type for field in left.schema}
+    renamed = names_apart(((field.name, field.type) for field in right.schema), taken, "right")
     parts = []
     for side, rows in (("left", left), ("right", right.rename_columns(renamed))):
         parts.append(rows.add_column(0, "side", pa.array([side] * rows.num_rows, pa.string())))
@@ -102,13 +107,10 @@ def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
 
 def merge_numbered(tables: "list[pa.Table]") -> pa.Table:
     """One table of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
-    taken: dict[str, pa.DataType] = {}
+    taken: dict[str, Any] = {}
     parts = []
     for number, rows in enumerate(tables, start=1):
-        renamed = [
-            f"{field.name}_{number}" if taken.setdefault(field.name, field.type) != field.type else field.name
-            for field in rows.schema
-        ]
+        renamed = names_apart(((field.name, field.type) for field in rows.schema), taken, number)
         sides = pa.array(np.full(rows.num_rows, number))
         parts.append(rows.rename_columns(renamed).add_column(0, "side", sides))
     return pa.concat_tables(parts, promote_options="default")

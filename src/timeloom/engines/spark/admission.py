@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import EMPTY, NULL_START, REVERSED, VALID, reason_texts
+from timeloom.engines.admission import EMPTY, NULL_START, REVERSED, VALID, names_apart, reason_texts
 from timeloom.engines.frames import require_columns
 from timeloom.engines.spark.ticks import PeriodColumns, period_columns, shifted
 from timeloom.errors import InvalidInputError
@@ -81,24 +82,18 @@ def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitt
 
 def merge_rejected(left: Admitted, right: Admitted) -> DataFrame:
     """One DataFrame of the rejected rows of two inputs."""
-    taken = {field.name: field.dataType for field in left.schema}
-    renamed = [
-        f"{field.name}_right" if taken.get(field.name, field.dataType) != field.dataType else field.name
-        for field in right.schema
-    ]
+    taken: dict[str, Any] = {field.name: field.dataType for field in left.schema}
+    renamed = names_apart(((field.name, field.dataType) for field in right.schema), taken, "right")
     others = right.rejected
     return left.rejected.unionByName(others.toDF("side", *renamed, others.columns[-1]), allowMissingColumns=True)
 
 
 def merge_numbered(inputs: list[Admitted]) -> DataFrame:
     """One DataFrame of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
-    taken: dict[str, T.DataType] = {}
+    taken: dict[str, Any] = {}
     parts = []
     for number, admitted in enumerate(inputs, start=1):
-        renamed = [
-            f"{field.name}_{number}" if taken.setdefault(field.name, field.dataType) != field.dataType else field.name
-            for field in admitted.schema
-        ]
+        renamed = names_apart(((field.name, field.dataType) for field in admitted.schema), taken, number)
         rows = admitted.rejected
         parts.append(rows.toDF("side", *renamed, rows.columns[-1]).withColumn("side", F.lit(number).cast("long")))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)

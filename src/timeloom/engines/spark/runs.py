@@ -63,7 +63,7 @@ class RunTask:
 
     def _blocks(self, parcel: Parcel, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
-        window = min(WINDOW, (WINDOW_BYTES // max(1, parcel.row_bytes)).bit_length())
+        window = min(WINDOW, max(1, WINDOW_BYTES // max(1, parcel.row_bytes)).bit_length() - 1)
         blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS >> (WINDOW - window))
         owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
         for first in range(0, blocks.lows.size, at_once):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
-from timeloom.engines.spark.sequenced_dispatch import sealed_stream
+from timeloom.engines.spark.sequenced_dispatch import sealed_column
 from timeloom.engines.spark.spans import Spans, spans
 from timeloom.kernels.presence import number_cells
 from timeloom.model.policy import Policy
@@ -104,13 +104,11 @@ def _least(homes: NDArray[np.int64], count: int, cells: int) -> NDArray[np.int64
 
 
 def _parcel(table: pa.Table, home: int, low: int | None, high: int | None) -> pa.RecordBatch:
-    sealed = sealed_stream(table)
-    ends = pa.py_buffer(np.array([0, sealed.size], np.int32))
     columns = [
         pa.array([home], pa.int32()),
         pa.array([low], pa.int64()),
         pa.array([high], pa.int64()),
-        pa.Array.from_buffers(pa.binary(), 1, [None, ends, sealed]),
+        sealed_column(table),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["home", "low", "high", "parcel"])
 

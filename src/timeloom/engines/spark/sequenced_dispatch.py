@@ -112,11 +112,16 @@ def cut(keys: Ticks, starts: Ticks, ends: Ticks, bounds: dict[int, Ticks]) -> Co
 
 def parcel(table: pa.Table, place: int, **marks: bool) -> pa.RecordBatch:
     """One row with a table as an Arrow stream, its next place, and marks."""
-    sealed = sealed_stream(table)
     columns = {"place": pa.array([place], pa.int32()), **{name: pa.array([mark]) for name, mark in marks.items()}}
-    ends = pa.py_buffer(np.array([0, sealed.size], np.int32))
-    columns["parcel"] = pa.Array.from_buffers(pa.binary(), 1, [None, ends, sealed])
+    columns["parcel"] = sealed_column(table)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def sealed_column(table: pa.Table) -> pa.Array:
+    """A column of one value: a table as an Arrow stream."""
+    sealed = sealed_stream(table)
+    ends = pa.py_buffer(np.array([0, sealed.size], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, ends, sealed])
 
 
 def sealed_stream(table: pa.Table) -> pa.Buffer:
