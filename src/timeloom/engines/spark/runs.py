@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from timeloom.engines.scanning import Scan
 from timeloom.engines.spark.parcels import PackedSide, Parcel
 from timeloom.engines.spark.tasks import Matcher
+from timeloom.kernels import windows
 
 WINDOW = 11
 """The sorted rows of a block lie in one window of ``2**11``: long runs are cut, and share windows with each other."""
@@ -90,27 +91,17 @@ def names(columns: int) -> list[str]:
     return [FLIP, FIRSTS, COUNTS, *(f"v{number}" for number in range(columns))]
 
 
-def cut(begins: NDArray[np.integer], counts: NDArray[np.integer], window: int = WINDOW) -> Blocks:
+def cut(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> Blocks:
     """Cut runs at windows of ``2**window`` rows, and put those of a window into blocks."""
-    rows = np.flatnonzero(counts)
-    first = begins[rows].astype(np.int64)
-    last = first + counts[rows]
-    at = first >> window
-    touched = ((last - 1) >> window) - at + 1
-    if rows.size and touched.max() > 1:
-        run = np.repeat(np.arange(rows.size), touched)
-        at = stretches(at, at + touched)
-        rows, first, last = rows[run], np.maximum(first[run], at << window), np.minimum(last[run], (at + 1) << window)
-    if (at[1:] < at[:-1]).any():
-        order = np.argsort(at, kind="stable")
-        rows, first, last, at = rows[order], first[order], last[order], at[order]
-    if not rows.size:
-        return Blocks(rows, first, first, first, first, first)
-    lengths = last - first
-    share = (np.cumsum(lengths) - lengths) >> (window + PAIRS)
-    begun = np.flatnonzero(np.concatenate([[True], (at[1:] != at[:-1]) | (share[1:] != share[:-1])]))
-    edges = np.append(begun, rows.size)
-    return Blocks(rows, first, lengths, edges, np.minimum.reduceat(first, begun), np.maximum.reduceat(last, begun))
+    begins, most = begins.astype(np.int64), 1 << (window + PAIRS)
+    sizes = np.zeros(((int((begins + counts).max(initial=0)) - 1) >> window) + 1, np.int64)
+    windows.count_parts(begins, counts, window, sizes)
+    rows, firsts, lengths = np.empty((3, int(sizes.sum())), np.int64)
+    windows.place_parts(begins, counts, window, np.cumsum(sizes) - sizes, rows, firsts, lengths)
+    edges, lows, highs = np.empty((3, sizes.size + int(lengths.sum()) // most + 1), np.int64)
+    found = windows.mark_blocks(firsts, lengths, window, most, edges, lows, highs)
+    edges[found] = rows.size
+    return Blocks(rows, firsts, lengths, edges[: found + 1], lows[:found], highs[:found])
 
 
 def stretches(lows: Numbers, highs: Numbers) -> Numbers:
