@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import timeloom as tl
+from timeloom.engines.spark import probing
 
 pytestmark = pytest.mark.spark
 
@@ -89,6 +90,13 @@ def static(spark):
     spark.conf.set("spark.sql.adaptive.enabled", "true")
 
 
+@pytest.fixture
+def searched(monkeypatch):
+    """Broadcast joins that are searched in SQL, though no side is large."""
+    monkeypatch.setattr(probing, "LARGE_BYTES", 0)
+    monkeypatch.setattr(probing, "TIMES_LARGER", 0)
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_every_relation(spark, part):
     calls = [
@@ -157,6 +165,42 @@ def test_every_time_type_closedness_and_open_end(spark, kind):
     ]
     calls = [{**call, "empty": "point", "strategy": "slices", "relation": "intersects | meets"} for call in calls]
     assert_same(spark, retimed(table(7), kind, sentinel), retimed(table(8, rows=30), kind, sentinel), calls)
+
+
+@pytest.mark.usefixtures("searched")
+def test_relations_searched_in_sql(spark):
+    exact = [
+        *("intersects", "before", tl.iseql.before(delta=4), tl.iseql.start_preceding(delta=3)),
+        *(tl.iseql.end_following(epsilon=2), tl.iseql.start_preceding, tl.Relation(start_end=(-3, 3))),
+    ]
+    frames = on_spark(spark, table(1)), on_spark(spark, table(2))
+    for relation in exact:
+        assert "in SQL" in str(tl.explain(tl.join, *frames, relation, strategy="broadcast"))
+    calls = [{"relation": relation, "strategy": "broadcast", "columns": ["id", "id_right"]} for relation in exact]
+    assert_same(spark, table(1), table(2, rows=45), calls)
+    assert_same(spark, table(1, rows=20), table(2, rows=90), calls)
+
+
+@pytest.mark.usefixtures("searched")
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_time_type_searched_in_sql(spark, kind):
+    sentinel = INSTANTS[kind](400)
+    calls = [
+        {
+            "period": tl.Period("start", "end", closed=closed, open_end=sentinel),
+            "strategy": "broadcast",
+            "empty": "point",
+        }
+        for closed in ("left", "both", "right")
+    ]
+    assert_same(spark, retimed(table(7), kind, sentinel), retimed(table(8, rows=30), kind, sentinel), calls)
+
+
+@pytest.mark.usefixtures("searched")
+def test_empty_inputs_searched_in_sql(spark):
+    some, none = table(9, rows=20), table(9, rows=0)
+    for left, right in ((some, none), (none, some)):
+        assert_same(spark, left, right, [{"strategy": "broadcast", "columns": ["id"]}])
 
 
 def test_empty_inputs(spark):

@@ -17,6 +17,12 @@ from timeloom.model.policy import Policy
 
 VALID, NULL_START, REVERSED, EMPTY = range(4)
 
+REMEDY = (
+    "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them out; "
+    "empty='point' keeps empty periods as single instants"
+)
+"""What can be done about invalid rows."""
+
 
 @dataclass(frozen=True)
 class Admitted:
@@ -168,6 +174,5 @@ def _complaint(table: pa.Table, verdict: NDArray[np.int8], period: Period, side:
         parts.append(f"{rows.size} where {reason} ({shown}{', …' if rows.size > 3 else ''})")
     return (
         f"{int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table have no usable period: "
-        f"{'; '.join(parts)}. Mend them, or pass on_invalid='quarantine' to get them beside the result or "
-        "on_invalid='drop' to leave them out; empty='point' keeps empty periods as single instants"
+        f"{'; '.join(parts)}. {REMEDY}"
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -49,15 +49,20 @@ class Admitted:
         return self.all_rows
 
     @property
-    def rejected(self) -> DataFrame:
-        """The rows with no usable period: a column ``side``, the user's columns, and the reason."""
+    def reason(self) -> Column:
+        """What speaks against a row; null if it is valid."""
         reasons = F.lit(None).cast("string")
         for verdict, text in reason_texts(self.period).items():
             reasons = F.when(F.expr(f"{self.verdict} = {verdict}"), F.lit(text)).otherwise(reasons)
+        return reasons
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The rows with no usable period: a column ``side``, the user's columns, and the reason."""
         name = "reason"
         while name in self.schema.names:
             name += "_"
-        rows = self.all_rows.where(f"{self.verdict} <> {VALID}").select(F.lit(self.side), "*", reasons)
+        rows = self.all_rows.where(f"{self.verdict} <> {VALID}").select(F.lit(self.side), "*", self.reason)
         return rows.toDF("side", *self.schema.names, name)
 
 

@@ -34,8 +34,8 @@ def suits(spark: SparkSession, request: JoinRequest, pieces: Sequence[Piece], co
 
 def block_schema(fields: Sequence[T.StructField]) -> T.StructType:
     """The schema of blocks whose pairs have these fields."""
-    kinds = [T.BooleanType(), T.ArrayType(T.IntegerType()), T.ArrayType(T.IntegerType())]
-    kinds += [T.ArrayType(field.dataType) for field in fields]
+    numbers = T.ArrayType(T.IntegerType(), containsNull=False)
+    kinds = [T.BooleanType(), numbers, numbers, *(T.ArrayType(field.dataType) for field in fields)]
     return T.StructType([T.StructField(name, kind) for name, kind in zip(names(len(fields)), kinds, strict=True)])
 
 

@@ -10,6 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.admission import Quarantined
 from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.spark import probing
 from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
 from timeloom.engines.spark.boundaries import Slicing, sampled_share
 from timeloom.engines.spark.broadcast import Broadcast
@@ -19,6 +20,7 @@ from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
+from timeloom.engines.spark.probing import Probing
 from timeloom.engines.spark.runs import RunTask
 from timeloom.engines.spark.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
@@ -154,6 +156,9 @@ class SparkJoin:
     def result(self) -> DataFrame:
         """The result: what tasks decide alone, and what they decide together."""
         plan = self.plan()
+        if self.probes and isinstance(plan, Broadcast):
+            fields = tuple(self.schema.fields)
+            return Probing(plan.streamed, plan.small, self.pieces, self.packing, tuple(self.columns), fields).result()
         matcher = self._matcher(plan.reader)
         if self.runs:
             return self._expanded(plan, matcher)
@@ -170,6 +175,15 @@ class SparkJoin:
         """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves."""
         nullable = all(field.nullable for field in self.schema)
         return nullable and suits(self.spark, self.request, self.pieces, self.columns)
+
+    @property
+    def probes(self) -> bool:
+        """Whether rows of the large side are searched for in SQL."""
+        if self.strategy.name != "broadcast" or self.request.keys or not self.runs:
+            return False
+        small = self.sizes[self.strategy.small]
+        streamed = self.sizes["left" if self.strategy.small == "right" else "right"]
+        return probing.suits(self.request.policy, self.pieces, small, streamed)
 
     def _expanded(self, plan: "Distribution | Broadcast", matcher: Matcher) -> DataFrame:
         sides = ["right" if column.origin == "right" else "left" for column in self.columns]
@@ -211,7 +225,8 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
     facts |= {f"{side} bytes": size for side, size in task.sizes.items() if size is not None}
     if task.strategy.name == "broadcast":
         facts |= {"broadcast side": task.strategy.small, "partitions": "those of the other side", "replication": 1}
-        return Explanation("join", "spark", facts, (task.strategy.why,))
+        searched = "the other side is so much larger that its rows are matched in SQL, by an index, not in Python"
+        return Explanation("join", "spark", facts, (task.strategy.why, *([searched] if task.probes else [])))
     copies, why = replication(task.pieces, task.slicing)
     facts |= {"partitions": task.spread.partitions, "slices": f"at most {task.slicing.slices}", "replication": copies}
     return Explanation("join", "spark", facts, (task.strategy.why, task.spread.why, why))

@@ -9,18 +9,17 @@ from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
 def presence(side: str, pieces: Sequence[Piece]) -> tuple[str, str]:
-    """The first and the last tick that a row of this side must be present at; null when there is none."""
-    lows, highs = [], []
-    for piece in pieces:
-        if piece.driven == side:
-            point = "end" if piece.driver.by_end else "start"
-            lows.append(point)
-            highs.append(point)
-        else:
-            low, high = _driving_range(piece.driver.point)
-            lows.append(f"CASE WHEN {low} <= {high} THEN {low} END")
-            highs.append(f"CASE WHEN {low} <= {high} THEN {high} END")
+    """The first and the last tick that a row of this side must be present at; if nowhere, first > last."""
+    reaches = [_reach(side, piece) for piece in pieces]
+    lows, highs = (list(dict.fromkeys(ticks)) for ticks in zip(*reaches, strict=True)) if reaches else ([], [])
     return _extreme("least", lows), _extreme("greatest", highs)
+
+
+def _reach(side: str, piece: Piece) -> tuple[str, str]:
+    if piece.driven == side:
+        point = "end" if piece.driver.by_end else "start"
+        return point, point
+    return _driving_range(piece.driver.point)
 
 
 def _driving_range(bounds: tuple[Range, Range]) -> tuple[str, str]:

@@ -93,11 +93,11 @@ def names(columns: int) -> list[str]:
 
 def cut(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> Blocks:
     """Cut runs at windows of ``2**window`` rows, and put those of a window into blocks."""
-    begins, most = begins.astype(np.int64), 1 << (window + PAIRS)
-    sizes = np.zeros(((int((begins + counts).max(initial=0)) - 1) >> window) + 1, np.int64)
-    windows.count_parts(begins, counts, window, sizes)
+    at, most = begins.astype(np.int64), 1 << (window + PAIRS)
+    sizes = np.zeros(((int((at + counts).max(initial=0)) - 1) >> window) + 1, np.int64)
+    windows.count_parts(at, counts, window, sizes)
     rows, firsts, lengths = np.empty((3, int(sizes.sum())), np.int64)
-    windows.place_parts(begins, counts, window, np.cumsum(sizes) - sizes, rows, firsts, lengths)
+    windows.place_parts(at, counts, window, np.cumsum(sizes) - sizes, rows, firsts, lengths)
     edges, lows, highs = np.empty((3, sizes.size + int(lengths.sum()) // most + 1), np.int64)
     found = windows.mark_blocks(firsts, lengths, window, most, edges, lows, highs)
     edges[found] = rows.size

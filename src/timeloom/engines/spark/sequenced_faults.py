@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from timeloom.engines.admission import EMPTY, NULL_START, VALID, Quarantined, judge, reason_texts
+from timeloom.engines.admission import EMPTY, NULL_START, REMEDY, VALID, Quarantined, judge, reason_texts
 from timeloom.engines.spark.admission import Admitted, merge_rejected
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.ticks import PeriodTicks, Ticks
@@ -80,8 +80,7 @@ def report(found: Sequence[str], period: Period, side: str, policy: Policy, verb
         refused = [text for text in found if text not in silent]
         raise InvalidInputError(
             f"in one task of {verb}, {len(refused)} rows of the {side} table have no usable period: "
-            f"{_summary(refused, period)}. Mend them, or pass on_invalid='quarantine' to get them beside the result or "
-            "on_invalid='drop' to leave them out; empty='point' keeps empty periods as single instants"
+            f"{_summary(refused, period)}. {REMEDY}"
         )
     _LOG.warning(
         "in one task of %s, dropped %d rows of the %s table: %s", verb, len(found), side, _summary(found, period)
