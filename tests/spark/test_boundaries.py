@@ -2,20 +2,33 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.spark.boundaries import COPIES, SAMPLE, Slicing, copies, estimated_rows, quantiles, sampled_share
+from timeloom.engines.spark.boundaries import (
+    COPIES,
+    RANKS,
+    SAMPLE,
+    Slicing,
+    copies,
+    estimated_rows,
+    favour,
+    quantiles,
+    sampled_share,
+    stand_for,
+)
 from timeloom.engines.spark.cuts import CutTask
 from timeloom.engines.spark.pieces import cover
+from timeloom.model.ticks import FOREVER
 
 
 def chosen(low, high, home=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
     low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
     home = np.zeros(low.size, np.int64) if home is None else np.asarray(home, np.int64)
     slicing = Slicing(slices, least, by_key, rows_per_slice)
-    return slicing.choose(low, high, home, np.arange(low.size, dtype=np.int64))
+    return slicing.choose(low, high, home, np.ones(low.size))
 
 
 @given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 9))
@@ -77,7 +90,32 @@ def test_rows_are_counted_or_estimated_from_the_smallest_hashes():
 
 
 def test_a_sampled_share_stands_for_all_rows():
-    assert estimated_rows(np.arange(17, dtype=np.int64), 1 / 4) == 68
+    starts, rank = np.zeros(17, np.int64), np.arange(17)
+    assert stand_for(starts, starts + 1, rank, 1 / 4).sum() == 68
+    assert stand_for(starts, starts + 64, rank, 1 / 4).sum() == 34
+    assert stand_for(starts, np.full(17, FOREVER), rank, 1 / 4).tolist() == [1] * 17
+
+
+def test_long_rows_are_favoured_in_a_sample_and_count_for_less():
+    draw = np.random.default_rng(3)
+    starts = draw.integers(0, 10**6, 200_000)
+    ends = starts + np.where(np.arange(starts.size) % 1000, 10, 5 * 10**5)
+    rank = draw.integers(0, RANKS, starts.size) >> favour(starts, ends)
+    sample = np.argsort(rank)[:SAMPLE]
+    counts = stand_for(starts[sample], ends[sample], rank[sample], 1.0)
+    is_long = ends[sample] - starts[sample] > 10
+    assert is_long.sum() > 50
+    assert counts[is_long].sum() == pytest.approx(200, rel=0.2)
+    assert counts.sum() == pytest.approx(200_000, rel=0.05)
+
+
+def test_rows_count_for_what_they_stand_for():
+    low, counts = np.arange(100), np.where(np.arange(100) < 10, 1000.0, 1.0)
+    bounds, _ = Slicing(2, 2, False, 1).choose(low, low, np.zeros(100, np.int64), counts)
+    assert bounds[0] <= 6
+    home = np.arange(100) % 4
+    _, hot = Slicing(4, 2, True, 1).choose(low, low, home, np.where(home == 3, 9.0, 1.0))
+    assert hot.tolist() == [3]
 
 
 def test_the_larger_the_inputs_the_smaller_the_share_that_is_sampled():

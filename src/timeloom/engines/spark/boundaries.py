@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,15 @@ LEAST_SHARE, USUAL_SHARE = 1 / 128, 1 / 32
 
 PAIRS_PER_ROW = 20.0
 """A row that is sent to a task costs about as much as so many pairs that come back."""
+
+FAVOURED = (6, 12, 18, 24, 30, 36)
+"""A row of ``2**6`` ticks or more is twice as likely to be in the sample, one of ``2**12`` four times, and so on.
+
+Long rows are few, but have many pairs: a sample with too few of them tells little about the work.
+"""
+
+RANKS = 2**63
+"""The ranks of rows lie below this: the rows with the least ranks are the sample."""
 
 _HASHES = 2.0**64
 
@@ -47,34 +57,55 @@ class Slicing:
     share: float = 1.0
 
     def choose(
-        self, low: NDArray[np.int64], high: NDArray[np.int64], home: NDArray[np.int64], rank: NDArray[np.int64]
+        self, low: NDArray[np.int64], high: NDArray[np.int64], home: NDArray[np.int64], counts: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose boundaries at quantiles of the sampled rows, and the hot homes."""
-        rows = estimated_rows(rank, self.share)
+        """Choose boundaries at quantiles of the sampled rows, each of which stands for so many, and the hot homes."""
         hot = np.zeros(0, np.int64)
         if self.by_key:
-            values, counts = np.unique(home, return_counts=True)
-            hot = values[(counts >= 16) & (counts * self.slices > 2 * home.size)]
+            values, numbers, seen = np.unique(home, return_inverse=True, return_counts=True)
+            hot = values[(seen >= 16) & (np.bincount(numbers, counts) * self.slices > 2 * counts.sum())]
             chosen = np.isin(home, hot)
-            rows, low, high = rows * chosen.mean() if chosen.size else 0.0, low[chosen], high[chosen]
-        wanted = int(min(self.slices, max(self.least, rows / self.rows_per_slice)))
-        weights = work(low, high, rows / max(1, low.size))
+            low, high, counts = low[chosen], high[chosen], counts[chosen]
+        wanted = int(min(self.slices, max(self.least, counts.sum() / self.rows_per_slice)))
+        weights = work(low, high, counts)
         while True:
             bounds = quantiles(low, wanted, weights)
-            if wanted <= self.least or copies(bounds, low, high) <= COPIES:
+            if wanted <= self.least or copies(bounds, low, high, counts) <= COPIES:
                 return bounds, hot
             wanted = max(self.least, wanted * 3 // 4)
 
 
-def work(low: NDArray[np.int64], high: NDArray[np.int64], rows: float) -> NDArray[np.float64]:
+def favour(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often the odds of rows to be in the sample double."""
+    return np.searchsorted(np.left_shift(1, np.array(FAVOURED) - 1), (ends >> 1) - (starts >> 1), side="right")
+
+
+def stand_for(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], rank: NDArray[np.int64], share: float
+) -> NDArray[np.float64]:
+    """How many rows each sampled one stands for; the sample has a share of the rows, or is full."""
+    below = share if rank.size < SAMPLE else (float(rank.max()) + 1) / RANKS
+    counts: NDArray[np.float64] = np.maximum(1.0, 1 / (below * 2.0 ** favour(starts, ends)))
+    return counts
+
+
+def work(low: NDArray[np.int64], high: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """How much work each sampled row stands for: so many rows, and their pairs with those that are present with them.
 
     Half of these are of the other side.
     """
-    begun = np.searchsorted(np.sort(low), low, side="right")
-    present = begun - np.searchsorted(np.sort(high), low, side="left")
-    weights: NDArray[np.float64] = PAIRS_PER_ROW + present * rows / 2
+    present = _before(low, counts, low, "right") - _before(high, counts, low, "left")
+    weights: NDArray[np.float64] = counts * (PAIRS_PER_ROW + present / 2)
     return weights
+
+
+def _before(
+    points: NDArray[np.int64], counts: NDArray[np.float64], ticks: NDArray[np.int64], side: Literal["left", "right"]
+) -> NDArray[np.float64]:
+    """How many rows have their points before each tick, or there as well."""
+    order = np.argsort(points, kind="stable")
+    totals: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(counts[order])])
+    return totals[np.searchsorted(points[order], ticks, side=side)]
 
 
 def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
@@ -93,16 +124,21 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
     return found
 
 
-def copies(bounds: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> float:
-    """How many slices a row goes to on average."""
+def copies(
+    bounds: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    counts: NDArray[np.float64] | None = None,
+) -> float:
+    """How many slices a row goes to on average, if rows count so much."""
     if not low.size:
         return 1.0
     touched = np.searchsorted(bounds, high, side="right") - np.searchsorted(bounds, low, side="right") + 1
-    return float(touched.mean())
+    return float(np.average(touched, weights=counts))
 
 
-def estimated_rows(rank: NDArray[np.int64], share: float = 1.0) -> float:
-    """Estimate how many rows were hashed, from the smallest hashes of a share; exact when it holds them all."""
+def estimated_rows(rank: NDArray[np.int64]) -> float:
+    """Estimate how many rows were hashed, from the smallest hashes; exact when these are all."""
     if rank.size < SAMPLE:
-        return float(rank.size) / share
+        return float(rank.size)
     return float((rank.size - 1) * _HASHES / (float(rank.max()) + _HASHES / 2 + 1))

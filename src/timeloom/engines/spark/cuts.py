@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.spark.boundaries import Slicing
+from timeloom.engines.spark.boundaries import Slicing, stand_for
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.reach import reach
 
@@ -35,7 +35,7 @@ class CutTask:
             mine = side == number
             low[mine], high[mine] = reach(name, self.pieces, start[mine], end[mine])
         some = low <= high
-        homes = key[some] % self.slicing.slices
-        bounds, hot = self.slicing.choose(low[some], high[some], homes, rank[some])
+        homes, counts = key[some] % self.slicing.slices, stand_for(start, end, rank, self.slicing.share)[some]
+        bounds, hot = self.slicing.choose(low[some], high[some], homes, counts)
         row = pa.array([{"bounds": bounds, "hot": hot}], _CUTS)
         yield pa.RecordBatch.from_arrays([row], names=[CUTS])

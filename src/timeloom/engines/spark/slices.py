@@ -11,11 +11,9 @@ from pyspark.sql import types as T
 
 from timeloom.engines.admission import VALID
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.spark.boundaries import SAMPLE
+from timeloom.engines.spark.boundaries import FAVOURED, RANKS, SAMPLE
 from timeloom.engines.spark.cuts import RESULT, CutTask
-from timeloom.engines.spark.ticks import literal
 from timeloom.engines.spark.workers import mapped
-from timeloom.model.ticks import MIN_TICK
 
 HASHED = 3
 """The sample hashes at most so many columns of a row besides its period."""
@@ -28,16 +26,19 @@ PARTITION_ROWS = 2**33
 
 
 def sampled(side: Admitted, rows: DataFrame, key: str, share: float) -> DataFrame:
-    """The share of a side's rows that has the smallest hashes: side, start, end, key, rank."""
+    """The share of a side's rows that has the least ranks: side, start, end, key, rank. Long rows are favoured."""
     columns, number = side.columns, int(side.side == "right")
+    half = f"shiftright({columns.end}, 1) - shiftright({columns.start}, 1)"
+    steps = " ".join(f"WHEN {half} < {1 << (bits - 1)}L THEN {step}" for step, bits in enumerate(FAVOURED))
     sample = rows.where(f"{side.verdict} = {VALID}").selectExpr(
         f"{number} AS side",
         f"{columns.start} AS start",
         f"{columns.end} AS end",
         f"CAST({key} AS BIGINT) AS key",
-        f"xxhash64(monotonically_increasing_id(), {number}) AS rank",
+        f"shiftright(xxhash64(monotonically_increasing_id(), {number}) & {RANKS - 1}L, "
+        f"CASE {steps} ELSE {len(FAVOURED)} END) AS rank",
     )
-    return sample if share == 1 else sample.where(f"rank < {literal(int(MIN_TICK + share * 2**64))}")
+    return sample if share == 1 else sample.where(f"rank < {int(share * RANKS)}L")
 
 
 def boundaries(rows: DataFrame, task: CutTask) -> DataFrame:
