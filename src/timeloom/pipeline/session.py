@@ -109,11 +109,14 @@ def cause(text: str) -> str:
 
     >>> cause("It was thrown\\n  File x\\ntimeloom.errors.InvalidInputError: 1 of 2 rows\\n\\nJVM stacktrace:")
     '1 of 2 rows'
+    >>> cause("[USER_RAISED_EXCEPTION] at least 1 row SQLSTATE: P0001\\n\\nJVM stacktrace:")
+    'at least 1 row'
     >>> cause("Job aborted.\\nCaused by: java.io.IOException: disk on fire")
     'Job aborted. (disk on fire)'
     """
     said = text.split("JVM stacktrace:", maxsplit=1)[0]
-    for raised in (r"^timeloom\.errors\.\w+: (.+)$", r"^((?:\w+\.)*\w+Error: .+)$"):
+    by_sql = r"\[USER_RAISED_EXCEPTION\] (.+?)(?: SQLSTATE: \w+)?$"
+    for raised in (r"^timeloom\.errors\.\w+: (.+)$", by_sql, r"^((?:\w+\.)*\w+Error: .+)$"):
         found = re.findall(raised, said, re.M)
         if found:
             return one_line(found[-1])
