@@ -250,8 +250,10 @@ def long(bench: Bench, size: int) -> None:
     """A few rows that last as long as all data."""
     rows = 3 * 10**5 // size
     left, right = loaded(bench, rows, 10, (7, 8), domain=10**6 // size, long_lived=0.001)
-    ours = tl.join(left, right, columns=COLUMNS, strategy="slices")
-    bench.compare(f"{rows:,} x {rows:,}, 0.1 % long", ours, bins(left, right, (500, 2000, 8000)), ">= 5 x")
+    peers = bins(left, right, (250, 500, 1000, 2000))
+    for strategy in ("auto", "slices"):
+        ours = tl.join(left, right, columns=COLUMNS, strategy=strategy)
+        bench.compare(f"{rows:,} x {rows:,}, 0.1 % long, {strategy}", ours, peers, ">= 5 x")
 
 
 def broadcast(bench: Bench, size: int) -> None:
