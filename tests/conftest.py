@@ -31,3 +31,10 @@ def spark(tmp_path_factory):
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Broadcast joins that are searched in SQL, though no side is large."""
+    monkeypatch.setattr("timeloom.engines.spark.probing.LARGE_BYTES", 0)
+    monkeypatch.setattr("timeloom.engines.spark.probing.TIMES_LARGER", 0)

@@ -11,7 +11,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import timeloom as tl
-from timeloom.engines.spark import probing
 
 pytestmark = pytest.mark.spark
 
@@ -88,13 +87,6 @@ def static(spark):
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     yield
     spark.conf.set("spark.sql.adaptive.enabled", "true")
-
-
-@pytest.fixture
-def searched(monkeypatch):
-    """Broadcast joins that are searched in SQL, though no side is large."""
-    monkeypatch.setattr(probing, "LARGE_BYTES", 0)
-    monkeypatch.setattr(probing, "TIMES_LARGER", 0)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -196,10 +188,10 @@ def test_every_time_type_searched_in_sql(spark, kind):
     assert_same(spark, retimed(table(7), kind, sentinel), retimed(table(8, rows=30), kind, sentinel), calls)
 
 
-@pytest.mark.usefixtures("searched")
-def test_empty_inputs_searched_in_sql(spark):
+@pytest.mark.usefixtures("searched", "static")
+def test_search_without_adaptive_execution_and_rows(spark):
     some, none = table(9, rows=20), table(9, rows=0)
-    for left, right in ((some, none), (none, some)):
+    for left, right in ((some, some), (some, none), (none, some)):
         assert_same(spark, left, right, [{"strategy": "broadcast", "columns": ["id"]}])
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import timeloom as tl
 from stream_files import END, LEFT, RIGHT, ROCKSDB, certain_pairs, endpoints, found_in, run_to_files, stream, write
+from timeloom.engines.spark import probing
 
 AGGREGATES = {"total": ("price", "sum"), "mean": ("key", "avg"), "most": ("price", "max")}
 WINDOWS = {
@@ -63,6 +64,9 @@ def check_verbs(spark):
         local = {name: option for name, option in options.items() if name != "strategy"}
         assert rows_of(found) == rows_of(verb(*tables[:inputs], **local)), (verb, options)
     assert tl.explain(tl.join, *frames)["strategy"] in ("broadcast", "slices")
+    probing.LARGE_BYTES = probing.TIMES_LARGER = 0
+    assert "in SQL" in str(tl.explain(tl.join, *frames))
+    assert rows_of(tl.join(*frames).toArrow()) == rows_of(tl.join(*tables))
     good, rejected = tl.join(*frames, on_invalid="quarantine")
     assert good.count() > 0
     assert rejected.count() == 0

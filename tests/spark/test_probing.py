@@ -100,12 +100,6 @@ def test_no_row_comes_of_rows_that_match_nothing():
     assert list(task(iter([]))) == []
 
 
-@pytest.fixture
-def searched(monkeypatch):
-    monkeypatch.setattr(probing, "LARGE_BYTES", 0)
-    monkeypatch.setattr(probing, "TIMES_LARGER", 0)
-
-
 def frame(spark, rows, **kinds):
     """Rows of which Spark knows how many bytes they have."""
     schema = pa.schema({"start": pa.int64(), "end": pa.int64(), **(kinds or {"id": pa.string()})})

@@ -10,7 +10,7 @@ from timeloom.engines.admission import VALID
 from timeloom.engines.spark.distribution import Sent
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.pieces import Piece
-from timeloom.engines.spark.presence import presence
+from timeloom.engines.spark.presence import TOUCHED, presence
 from timeloom.engines.spark.readers import StreamedRows
 from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide
 from timeloom.engines.spark.slices import in_first_row
@@ -37,14 +37,17 @@ class Broadcast:
         """How a task reads its rows."""
         return StreamedRows(self.streamed.admitted.side == "right", self.packing.arrow)
 
+    @property
+    def gathered(self) -> DataFrame:
+        """The rows of the small side, in one partition."""
+        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
+        return rows.coalesce(1) if self.known_small else rows.repartition(1)
+
     @cached_property
     def side(self) -> DataFrame:
         """One row with the small side and its sieve, also if there are no rows."""
-        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
-        rows = rows.coalesce(1) if self.known_small else rows.repartition(1)
         task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
-        made = mapped(rows, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
-        return F.broadcast(made.agg(*(F.first(name).alias(name) for name in SMALL)))
+        return sent_to_all(mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items())))
 
     def rows(self) -> DataFrame:
         """The streamed rows with the small side in the first row of each partition.
@@ -58,17 +61,19 @@ class Broadcast:
 
     def _sifted(self) -> DataFrame:
         """The streamed rows that may match something, and those that are invalid, with the small side."""
+        verdict = self.streamed.admitted.verdict
+        return self.present.join(self.side, F.expr(f"{verdict} <> {VALID} OR size(before) = 0 OR {TOUCHED}"))
+
+    @property
+    def present(self) -> DataFrame:
+        """The streamed rows with their ticks, and the first and the last tick that they must be present at."""
         admitted = self.streamed.admitted
-        ticks = {"start": F.expr(admitted.columns.start), "end": F.expr(admitted.columns.end)}
-        ends = {
-            name: F.expr(text) for name, text in zip(("low", "high"), presence(admitted.side, self.pieces), strict=True)
-        }
-        rows = self.streamed.rows.withColumns(ticks).withColumns(ends)
-        first, last = (
-            f"CAST(shiftright(least(greatest({tick}, base), top) - base, shift) AS INT)" for tick in ("low", "high")
-        )
-        touched = f"get(before, {last} + 1) > get(before, {first})"
-        return rows.join(self.side, F.expr(f"{admitted.verdict} <> {VALID} OR size(before) = 0 OR {touched}"))
+        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
+        ends = dict(zip(("low", "high"), presence(admitted.side, self.pieces), strict=True))
+        rows = self.streamed.rows
+        for columns in (ticks, ends):
+            rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()})
+        return rows
 
     def undecided(self, side: str) -> DataFrame | None:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
@@ -79,3 +84,8 @@ class Broadcast:
         periods = [F.expr(text).alias(name) for name, text in ticks.items()]
         valid = self.small.rows.where(f"{admitted.verdict} = {VALID}")
         return valid.select(*periods, *self.packing.own(admitted))
+
+
+def sent_to_all(made: DataFrame) -> DataFrame:
+    """The one row of a DataFrame, which Spark sends to every task; nulls if there is none."""
+    return F.broadcast(made.agg(*(F.first(name).alias(name) for name in made.columns)))

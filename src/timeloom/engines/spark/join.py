@@ -20,7 +20,6 @@ from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
-from timeloom.engines.spark.probing import Probing
 from timeloom.engines.spark.runs import RunTask
 from timeloom.engines.spark.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
@@ -157,8 +156,7 @@ class SparkJoin:
         """The result: what tasks decide alone, and what they decide together."""
         plan = self.plan()
         if self.probes and isinstance(plan, Broadcast):
-            fields = tuple(self.schema.fields)
-            return Probing(plan.streamed, plan.small, self.pieces, self.packing, tuple(self.columns), fields).result()
+            return probing.Probing(plan, tuple(self.columns), tuple(self.schema.fields)).result()
         matcher = self._matcher(plan.reader)
         if self.runs:
             return self._expanded(plan, matcher)

@@ -8,6 +8,20 @@ from timeloom.model.box import Range
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
+def cell(tick: str) -> str:
+    """The number of the cell in which a tick lies: cells of ``2**shift`` ticks between ``base`` and ``top``."""
+    return f"CAST(shiftright({since_base(tick)}, shift) AS INT)"
+
+
+def since_base(tick: str) -> str:
+    """How long after ``base`` a tick lies; what lies outside is taken to the nearest end."""
+    return f"(least(greatest({tick}, base), top) - base)"
+
+
+TOUCHED = f"get(before, {cell('high')} + 1) > get(before, {cell('low')})"
+"""Whether a row touches a cell that counts; ``before`` tells how much is counted before each cell."""
+
+
 def presence(side: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     """The first and the last tick that a row of this side must be present at; if nowhere, first > last."""
     reaches = [_reach(side, piece) for piece in pieces]

@@ -15,11 +15,10 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.admission import REMEDY
 from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.broadcast import Broadcast, sent_to_all
 from timeloom.engines.spark.cell_index import INDEX, REACHES, IndexedSide, value_names
-from timeloom.engines.spark.distribution import Sent
-from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.pieces import Piece
-from timeloom.engines.spark.presence import presence
+from timeloom.engines.spark.presence import TOUCHED, cell, presence, since_base
 from timeloom.engines.spark.workers import mapped
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
@@ -47,28 +46,25 @@ def suits(policy: Policy, pieces: Sequence[Piece], small: int | None, streamed: 
 
 @dataclass(frozen=True)
 class Probing:
-    """A plan that finds the partners of each streamed row in an index of the small side."""
+    """A broadcast whose streamed rows find their partners in an index of the small side."""
 
-    streamed: Sent
-    small: Sent
-    pieces: tuple[Piece, ...]
-    packing: Packing
+    plan: Broadcast
     columns: tuple[OutputColumn, ...]
     fields: tuple[T.StructField, ...]
 
     @property
     def side(self) -> DataFrame:
-        """One row with the small side; nulls if it has no rows."""
-        rows = self.small.rows.select(*self.packing.own(self.small.admitted)).coalesce(1)
-        places, names = self.packing.places(self.small.admitted), self._values
-        columns = tuple(f"p{places[name]}" for name in names)
-        task = IndexedSide(self.small.layout, self.pieces, self.small.admitted.policy, columns)
+        """One row with the small side and its index."""
+        small, pieces = self.plan.small, self.plan.pieces
+        places = self.plan.packing.places(small.admitted)
+        task = IndexedSide(
+            small.layout, pieces, small.admitted.policy, tuple(f"p{places[name]}" for name in self._values)
+        )
         schema = T.StructType([T.StructField(name, _without_nulls(kind)) for name, kind in INDEX.items()])
         schema = schema.add(REACHES, T.ArrayType(T.LongType(), containsNull=False))
-        for name, value in zip(value_names(len(names)), names, strict=True):
-            schema = schema.add(name, T.ArrayType(self.small.admitted.schema[value].dataType))
-        made = mapped(rows, task, schema)
-        return F.broadcast(made.agg(*(F.first(name).alias(name) for name in schema.names)))
+        for name, value in zip(value_names(len(self._values)), self._values, strict=True):
+            schema = schema.add(name, T.ArrayType(small.admitted.schema[value].dataType))
+        return sent_to_all(mapped(self.plan.gathered, task, schema))
 
     @property
     def _values(self) -> list[str]:
@@ -76,7 +72,7 @@ class Probing:
         return [self._name(column) for column in self.columns if self._is_small(column)]
 
     def _is_small(self, column: OutputColumn) -> bool:
-        return (column.origin == "right") == (self.small.admitted.side == "right")
+        return (column.origin == "right") == (self.plan.small.admitted.side == "right")
 
     @staticmethod
     def _name(column: OutputColumn) -> str:
@@ -84,31 +80,26 @@ class Probing:
 
     def result(self) -> DataFrame:
         """The pairs."""
-        admitted = self.streamed.admitted
+        admitted, pieces = self.plan.streamed.admitted, self.plan.pieces
         carried = [admitted.column(self._name(column)) for column in self.columns if not self._is_small(column)]
-        reaches = [text for piece in self.pieces for text in presence(admitted.side, [piece])]
+        reaches = [text for piece in pieces for text in presence(admitted.side, [piece])]
         asked = {f"reach_{number}": text for number, text in enumerate(reaches)}
-        located = {"begin": _offset("first"), "own": _offset("first", 1), "stop": _offset("last", 1)}
-        cells = {f"{tick}_cell": F.expr(_cell(tick)) for tick in ("first", "last")}
-        rows = self._touching().withColumns(cells)
+        located = {"begin": _offset("low"), "own": _offset("low", 1), "stop": _offset("high", 1)}
+        rows = self._touching().withColumns({f"{tick}_cell": F.expr(cell(tick)) for tick in ("low", "high")})
         rows = rows.withColumns({name: F.expr(text) for name, text in (located | asked).items()})
         kept = [*dict.fromkeys(carried), *asked, REACHES, *value_names(len(self._values))]
         entries = F.posexplode(F.expr("slice(entries, begin + 1, greatest(0, stop - begin))")).alias("at", "entry")
         found = rows.select(*kept, F.expr("own - begin").alias("own"), entries)
         counted = found.where("at < own OR entry & 1 = 1")
-        return counted.where(_meets(len(self.pieces))).select(*self._output())
+        return counted.where(_meets(len(pieces))).select(*self._output())
 
     def _touching(self) -> DataFrame:
-        """The streamed rows that touch a cell with entries, beside the small side."""
-        admitted = self.streamed.admitted
-        ticks = {"start": F.expr(admitted.columns.start), "end": F.expr(admitted.columns.end)}
-        ends = zip(("first", "last"), presence(admitted.side, self.pieces), strict=True)
-        rows = self.streamed.rows.withColumns(ticks).withColumns({name: F.expr(text) for name, text in ends})
-        touched = f"get(before, {_cell('last')} + 1) > get(before, {_cell('first')})"
+        """The streamed rows that touch a cell with entries, beside the small side. Invalid rows are refused."""
+        admitted = self.plan.streamed.admitted
         if admitted.policy.on_invalid == "quarantine":
-            return rows.join(self.side, F.expr(touched))
-        joined = rows.join(self.side, F.expr(f"start IS NULL OR end <= start OR {touched}"))
-        return joined.withColumn("first", F.when(F.expr("start < end"), F.col("first")).otherwise(_refused(admitted)))
+            return self.plan.present.join(self.side, F.expr(TOUCHED))
+        joined = self.plan.present.join(self.side, F.expr(f"start IS NULL OR end <= start OR {TOUCHED}"))
+        return joined.withColumn("low", F.when(F.expr("start < end"), F.col("low")).otherwise(_refused(admitted)))
 
     def _output(self) -> list[Column]:
         values = iter(value_names(len(self._values)))
@@ -117,7 +108,7 @@ class Probing:
             if self._is_small(column):
                 value = F.expr(f"get({next(values)}, shiftright(entry, 1))")
             else:
-                value = F.col(self.streamed.admitted.column(self._name(column)))
+                value = F.col(self.plan.streamed.admitted.column(self._name(column)))
             found.append(value.alias(field.name, metadata=field.metadata or {}))
         return found
 
@@ -128,22 +119,13 @@ def _without_nulls(kind: pa.DataType) -> T.DataType:
     return T.ArrayType(found.elementType, containsNull=False) if isinstance(found, T.ArrayType) else found
 
 
-def _cell(tick: str) -> str:
-    """The number of the cell in which a tick lies."""
-    return f"CAST(shiftright({_since(tick)}, shift) AS INT)"
-
-
 def _offset(tick: str, further: int = 0) -> str:
     """Where the entries of the cell begin in which a tick lies, or of the next one; the same for parts of cells."""
-    cell = f"{tick}_cell"
-    last = f"get(parts, {cell} + 1) - get(parts, {cell}) - 1"
-    within = f"shiftright({_since(tick)} - get(froms, {cell}), get(widths, {cell}))"
-    part = f"get(parts, {cell}) + CAST(least(greatest({within}, 0), {last}) AS INT)"
-    return f"CASE WHEN parts IS NULL THEN get(before, {cell} + {further}) ELSE get(offsets, {part} + {further}) END"
-
-
-def _since(tick: str) -> str:
-    return f"(least(greatest({tick}, base), top) - base)"
+    at = f"{tick}_cell"
+    last = f"get(parts, {at} + 1) - get(parts, {at}) - 1"
+    within = f"shiftright({since_base(tick)} - get(froms, {at}), get(widths, {at}))"
+    part = f"get(parts, {at}) + CAST(least(greatest({within}, 0), {last}) AS INT)"
+    return f"CASE WHEN parts IS NULL THEN get(before, {at} + {further}) ELSE get(offsets, {part} + {further}) END"
 
 
 def _meets(pieces: int) -> str:
