@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test check bench fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ check: $(READY) ## lint, formatting, types, import layers
 
 bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 	@$(BIN)/python -m benchmarks
+
+fuzz: $(READY) ## random calls, laws, texts and files against the reference: make fuzz MINUTES=10 SEED=1
+	@PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove the environment and all caches
 	@rm -rf $(VENV) .mypy_cache .ruff_cache out
