@@ -1,4 +1,4 @@
-"""The long campaign: ``python -m fuzz --minutes 10 --seed 1 [--only local_calls laws …]``; the suite runs a short form."""
+"""The long campaign: ``python -m fuzz --minutes 10 --seed 1``; the suite runs a short form."""
 
 import argparse
 import importlib

@@ -1,4 +1,4 @@
-"""Laws that hold whatever the answer is, on tables too large for brute force: shift, scale, swap, split, permute, agree."""
+"""Laws that hold whatever the answer is, on tables too large for brute force: move, shuffle, swap, split, agree."""
 
 import random
 import time
