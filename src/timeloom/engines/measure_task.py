@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.measure_values import double_values, integer_halves
-from timeloom.engines.running import double_sums, integer_sums
+from timeloom.engines.running import DoubleSums, integer_sums
 from timeloom.engines.threads import gathered
 from timeloom.kernels import order
 from timeloom.kernels.aggregate import Timeline, timeline_of
@@ -83,9 +83,9 @@ class Task:
         return self.sweep.counts(self.valid if self.column.null_count else None)
 
     @cached_property
-    def double_totals(self) -> NDArray[np.float64]:
-        """The sums of a column of floating-point numbers."""
-        return double_sums(self.sweep.line, self.sweep.arranged(double_values(self.column)), self.sweep.threads)
+    def double_sums(self) -> DoubleSums:
+        """The exact sums of a column of floating-point numbers."""
+        return DoubleSums(self.sweep.line, self.sweep.arranged(double_values(self.column)), self.sweep.threads)
 
     def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks | None]:
         """The exact sums of a column of whole numbers, as the lower and the upper 64 bits, or as int64 if all fit."""

@@ -16,6 +16,7 @@ from timeloom.engines.measure_values import decimals, double_values, masked, ord
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
+from timeloom.kernels.aggregate_means import integer_means
 from timeloom.kernels.aggregate_variance import variances
 from timeloom.kernels.aggregate_wide import wide_means
 from timeloom.kernels.order import Ticks
@@ -48,7 +49,7 @@ def _count(task: Task, measure: Measure) -> pa.Array:
 def _sum(task: Task, measure: Measure) -> pa.Array:
     kind, missing = task.kind, task.present == 0
     if pa.types.is_floating(kind):
-        return masked(task.double_totals, missing)
+        return masked(task.double_sums.totals(), missing)
     lower, upper = task.integer_totals(measure)
     if pa.types.is_decimal(kind):
         return decimals(lower, _upper(lower, upper), pa.decimal128(38, kind.scale), missing, measure)
@@ -65,7 +66,7 @@ def _sum(task: Task, measure: Measure) -> pa.Array:
 def _avg(task: Task, measure: Measure) -> pa.Array:
     kind, present, missing = task.kind, task.present, task.present == 0
     if pa.types.is_floating(kind):
-        return masked(task.double_totals / np.maximum(present, 1), missing)
+        return masked(task.double_sums.means(present), missing)
     lower, upper = task.integer_totals(measure)
     if pa.types.is_decimal(kind):
         places = max(0, min(MEAN_PLACES, 38 - kind.precision))
@@ -74,10 +75,7 @@ def _avg(task: Task, measure: Measure) -> pa.Array:
         return decimals(*means, wide, missing, measure)
     if pa.types.is_duration(kind):
         return masked(wide_means(lower, _upper(lower, upper), present, 1)[0], missing).cast(kind)
-    if upper is None:
-        return masked(lower / np.maximum(present, 1), missing)
-    total = upper.astype(np.float64) * 2.0**64 + lower.view(np.uint64).astype(np.float64)
-    return masked(np.where(upper == lower >> 63, lower, total) / np.maximum(present, 1), missing)
+    return masked(integer_means(lower, _upper(lower, upper), present), missing)
 
 
 def _upper(lower: Ticks, upper: Ticks | None) -> Ticks:

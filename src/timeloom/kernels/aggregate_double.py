@@ -17,8 +17,8 @@ from timeloom.kernels.aggregate_exact import (
     WIDTH,
     Doubles,
     exponents,
-    running_long_sums,
 )
+from timeloom.kernels.aggregate_means import running_long_means
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
 
@@ -46,12 +46,13 @@ def double_sums(line: Timeline, values: Doubles) -> Doubles:
     return totals
 
 
-def long_sums(line: Timeline, values: Doubles) -> Doubles:
-    """Sum doubles of any size over the active rows."""
+def long_sums(line: Timeline, values: Doubles, counts: Ticks | None = None) -> Doubles:
+    """Sum doubles of any size over the active rows, or average them if counts are given."""
     _, unit, greatest = fits_words(values)
     size = (greatest - unit + FRACTION + 1 + COUNT_BITS) // WIDTH + 3
     bits = values.view(np.int64)
-    return running_long_sums(bits, unit + BIAS, size, line.by_start, line.by_end, line.entered, line.left)
+    divisors = np.ones(line.starts.size, np.int64) if counts is None else counts
+    return running_long_means(bits, unit + BIAS, size, divisors, line.by_start, line.by_end, line.entered, line.left)
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks
+from timeloom.kernels.order import Ticks
 
 Doubles = NDArray[np.float64]
 
@@ -120,42 +120,3 @@ def add_double(digits: Ticks, special: Ticks, bits: int, least: int, sign: int) 
         return
     mantissa, exponent = decode(bits)
     add(digits, mantissa, exponent - least, sign)
-
-
-@compiled
-def read_double(digits: Ticks, special: Ticks, magnitude: Ticks, exponent: int) -> float:
-    """Round the sum to a double; infinities and not-a-number win as in IEEE addition."""
-    if special[0] > 0 or (special[1] > 0 and special[2] > 0):
-        return math.nan
-    if special[1] > 0:
-        return math.inf
-    if special[2] > 0:
-        return -math.inf
-    negative = carry(digits, magnitude)
-    value = nearest(magnitude, exponent)
-    return -value if negative else value
-
-
-@compiled
-def running_long_sums(
-    bits: Ticks,
-    least: int,
-    size: int,
-    by_start: Positions,
-    by_end: Positions,
-    entered: Positions,
-    left: Positions,
-) -> Doubles:
-    """Take back what leaves, add what enters, round once per period."""
-    totals = np.empty(entered.size, np.float64)
-    digits, magnitude, special = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(3, np.int64)
-    s, e = 0, 0
-    for k in range(entered.size):
-        while e < left[k]:
-            add_double(digits, special, bits[by_end[e]], least, -1)
-            e += 1
-        while s < entered[k]:
-            add_double(digits, special, bits[by_start[s]], least, 1)
-            s += 1
-        totals[k] = read_double(digits, special, magnitude, least - BIAS)
-    return totals
