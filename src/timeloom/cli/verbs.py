@@ -113,7 +113,7 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
     values.update(parse_extra(given["extra"], known))
     for name, option in known.items():
         if option.kind is Kind.PERIOD and isinstance(values.get(name), dict):
-            values[name] = Period(**values[name])
+            values[name] = Period.of(values[name])
         if option.required and name not in values:
             raise UsageError(f"--{dashed(name)} is missing; {dashed(verb.name)} needs it ({option.kind.value})")
     return values

@@ -14,12 +14,19 @@ from timeloom.engines.ticks import PeriodTicks, Ticks, read_period
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+from timeloom.model.ticks import FOREVER, MAX_TICK
 
-VALID, NULL_START, REVERSED, EMPTY = range(4)
+Verdicts = NDArray[np.int8]
+
+VALID, NULL_START, REVERSED, EMPTY, LAST = range(5)
+"""What is found of a row; a period at the last tick cannot end, since ends are exclusive."""
+
+ADMITTED, REFUSED, DROPPED, QUARANTINED = range(4)
+"""What becomes of a row."""
 
 REMEDY = (
     "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them out; "
-    "empty='point' keeps empty periods as single instants"
+    "empty='point' keeps empty periods as single instants, empty='drop' leaves only them out"
 )
 """What can be done about invalid rows."""
 
@@ -39,46 +46,51 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
     """Read a table's periods and treat invalid and empty ones as the policy says."""
     require_columns(table.column_names, [period.start, period.end], side)
     ticks = read_period(table, period, side)
-    starts, ends = ticks.starts, ticks.ends
-    verdict = judge(ticks)
-    if policy.empty == "point":
-        points = verdict == EMPTY
-        ends = np.where(points, starts + 1, ends)
-        verdict[points] = VALID
-    refused = np.flatnonzero(verdict)
-    if not refused.size:
+    starts, (ends, verdict) = ticks.starts, judge(ticks, policy)
+    if not verdict.any():
         return Admitted(table, starts, ends, ticks, rejected_rows(table.slice(0, 0), verdict[:0], period))
-    silent = policy.empty == "drop"
-    loud = verdict[refused] if not silent else verdict[refused][verdict[refused] != EMPTY]
-    if loud.size and policy.on_invalid == "error":
-        raise InvalidInputError(_complaint(table, verdict, period, side, silent=silent))
-    if policy.on_invalid == "drop" or silent:
-        warnings.warn(_summary(verdict, side), DroppedRowsWarning, stacklevel=5)
-    kept = np.flatnonzero(verdict == VALID)
+    refused, dropped, kept_apart = (outcome(verdict, policy) == each for each in (REFUSED, DROPPED, QUARANTINED))
+    if refused.any():
+        raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side))
+    if dropped.any():
+        warnings.warn(_summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=5)
+    kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
     return Admitted(
         table.take(pa.array(kept)),
         starts[kept],
         ends[kept],
         ticks,
-        rejected_rows(table.take(pa.array(refused)), verdict[refused], period),
+        rejected_rows(table.take(pa.array(rejected)), verdict[rejected], period),
     )
 
 
-def judge(ticks: PeriodTicks) -> NDArray[np.int8]:
-    """Give each row its verdict: VALID, or the first reason that speaks against it."""
-    verdict = np.zeros(ticks.starts.size, np.int8)
-    empty = ticks.ends <= ticks.starts
+def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
+    """Give each row its verdict: VALID, or the first reason that speaks against it; and the end that it has then."""
+    starts, ends = ticks.starts, ticks.ends
+    verdict = np.zeros(starts.size, np.int8)
+    empty = ends <= starts
     if not empty.any() and not ticks.null_starts.any():
-        return verdict
+        return ends, verdict
     verdict[empty] = EMPTY
-    raw_starts = ticks.starts - np.int64(ticks.period.start_shift)
-    raw_ends = np.where(ticks.ends == np.iinfo(np.int64).max, ticks.ends, ticks.ends - ticks.period.end_shift)
+    verdict[empty & (starts == MAX_TICK)] = LAST
+    raw_starts = starts - np.int64(ticks.period.start_shift)
+    raw_ends = np.where(ends == FOREVER, ends, ends - np.int64(ticks.period.end_shift))
     verdict[raw_ends < raw_starts] = REVERSED
     verdict[ticks.null_starts] = NULL_START
-    return verdict
+    if policy.empty != "point":
+        return ends, verdict
+    points = verdict == EMPTY
+    return np.where(points, starts + points, ends), np.where(points, VALID, verdict).astype(np.int8)
 
 
-def rejected_rows(rows: pa.Table, verdict: NDArray[np.int8], period: Period) -> pa.Table:
+def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
+    """What becomes of each row."""
+    codes = {"error": REFUSED, "drop": DROPPED, "quarantine": QUARANTINED, "point": ADMITTED}
+    invalid = np.where(verdict == EMPTY, codes[policy.for_empty], codes[policy.on_invalid])
+    return np.where(verdict == VALID, ADMITTED, invalid).astype(np.int8)
+
+
+def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table:
     """The rejected rows with their reasons."""
     reasons = reason_texts(period)
     name = "reason"
@@ -93,6 +105,7 @@ def reason_texts(period: Period) -> dict[int, str]:
         NULL_START: f"{period.start} is null",
         REVERSED: f"{period.end} is before {period.start}",
         EMPTY: f"the period is empty: {period.start} equals {period.end}",
+        LAST: f"{period.start} is the last tick of all, after which no period can end",
     }
 
 
@@ -151,25 +164,25 @@ def answer(result: pa.Table, rejected: pa.Table, policy: Policy, restore: Restor
     return restore(result)
 
 
-def _summary(verdict: NDArray[np.int8], side: str) -> str:
+def _summary(verdict: Verdicts, side: str) -> str:
     words = {
         NULL_START: "with a null start",
         REVERSED: "with an end before the start",
         EMPTY: "with an empty period",
+        LAST: "with a start at the last tick",
     }
     counts = [f"{int((verdict == code).sum())} {text}" for code, text in words.items() if (verdict == code).any()]
     return f"dropped {int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table: {', '.join(counts)}"
 
 
-def _complaint(table: pa.Table, verdict: NDArray[np.int8], period: Period, side: str, *, silent: bool) -> str:
+def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str) -> str:
     parts = []
     for code, reason in reason_texts(period).items():
         rows = np.flatnonzero(verdict == code)
-        if not rows.size or (silent and code == EMPTY):
+        if not rows.size:
             continue
         shown = ", ".join(
-            f"row {row}: [{table[period.start][int(row)].as_py()}, {table[period.end][int(row)].as_py()}]"
-            for row in rows[:3]
+            f"row {row}: [{table[period.start][int(row)]}, {table[period.end][int(row)]}]" for row in rows[:3]
         )
         parts.append(f"{rows.size} where {reason} ({shown}{', …' if rows.size > 3 else ''})")
     return (

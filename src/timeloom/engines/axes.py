@@ -1,10 +1,6 @@
-"""Whether two tables' periods can be compared, and in which type shared periods are written."""
+"""Whether two tables' periods can be compared."""
 
-from dataclasses import replace
-
-import pyarrow as pa
-
-from timeloom.engines.ticks import PeriodTicks, TimeType
+from timeloom.engines.ticks import TimeType
 from timeloom.errors import InvalidInputError
 from timeloom.model.ticks import Axis
 
@@ -21,18 +17,3 @@ def same_axis(left: TimeType, right: TimeType) -> Axis:
         f"the periods do not share a time axis: left is {left.arrow} ({left.axis.value}), "
         f"right is {right.arrow} ({right.axis.value}); {hint}"
     )
-
-
-def shared_type(left: PeriodTicks, right: PeriodTicks) -> PeriodTicks:
-    """The left side's way to write periods, in a type that can hold both sides' ticks."""
-    types = {left.type.arrow, left.end_type.arrow, right.type.arrow, right.end_type.arrow}
-    if len(types) == 1:
-        return left
-    wide = {
-        Axis.INTEGER: pa.int64(),
-        Axis.DATE: pa.date32(),
-        Axis.TIMESTAMP: pa.timestamp("us"),
-        Axis.ZONED: pa.timestamp("us", left.type.arrow.tz),
-    }[left.type.axis]
-    kind = TimeType(left.type.axis, wide)
-    return replace(left, type=kind, end_type=kind)

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from timeloom.engines.folding import Fold
 from timeloom.engines.keys import Keys, group_keys
-from timeloom.engines.ticks import PeriodTicks, shift_ticks
+from timeloom.engines.period_writer import PeriodWriter
+from timeloom.engines.ticks import PeriodTicks
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.aggregate import Timeline
 from timeloom.kernels.order import Ticks
-from timeloom.model.ticks import FOREVER, MIN_TICK
+from timeloom.model.ticks import FOREVER, MIN_TICK, saturate
 
 Rows = NDArray[np.int64]
 
@@ -79,7 +80,7 @@ class Grouped:
         return line._replace(starts=starts, ends=ends).only(starts < ends)
 
     def columns(
-        self, table: pa.Table, by: list[str], ticks: PeriodTicks, starts: Ticks, ends: Ticks
+        self, table: pa.Table, by: list[str], writer: PeriodWriter, starts: Ticks, ends: Ticks
     ) -> "dict[str, pa.Array | pa.ChunkedArray]":
         """The grouping columns and the period columns of result periods that lie on the folded axis."""
         found: dict[str, Any] = {}
@@ -87,8 +88,8 @@ class Grouped:
             leaders = pa.array(self.leaders[starts // self.fold.width])
             found = {name: table[name].take(leaders) for name in by}
             starts, ends = self.fold.unfold(starts), self.fold.unfold(ends)
-        found[ticks.period.start] = ticks.write_starts(starts)
-        found[ticks.period.end] = ticks.write_ends(ends)
+        found[writer.period.start] = writer.starts(starts)
+        found[writer.period.end] = writer.ends(ends)
         return found
 
 
@@ -107,12 +108,11 @@ def window_ticks(within: tuple[Any, Any] | None, ticks: PeriodTicks) -> tuple[in
     """Read a window in the input's own type and convention as half-open ticks."""
     if within is None:
         return None
-    low = np.array([ticks.type.ticks_of(within[0], "within")])
-    first = int(shift_ticks(low, ticks.period.start_shift)[0])
+    first = saturate(ticks.type.ticks_of(within[0], "within") + ticks.period.start_shift)
     last = FOREVER
-    if within[1] is not None and within[1] not in ticks.period.sentinels:
-        high = np.array([ticks.type.ticks_of(within[1], "within")])
-        last = int(shift_ticks(high, ticks.period.end_shift)[0])
+    if within[1] is not None:
+        high = ticks.end_type.ticks_of(within[1], "within")
+        last = FOREVER if high in ticks.sentinels else saturate(high + ticks.period.end_shift)
     if first >= last:
         raise UsageError(f"within={within!r} holds no instant; give a start before the end")
     return first, last

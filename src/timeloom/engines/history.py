@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import NULL_START, REVERSED, admit, judge
+from timeloom.engines.admission import EMPTY, VALID, admit, judge
 from timeloom.engines.frames import require_columns
 from timeloom.engines.ticks import PeriodTicks, TimeType, read_period
 from timeloom.kernels.bisw import Ticks
@@ -49,6 +49,6 @@ def read_history(table: pa.Table, sys_period: Period, app_period: Period) -> His
 def _read(table: pa.Table, period: Period) -> PeriodTicks:
     require_columns(table.column_names, [period.start, period.end], "bitemporal")
     ticks = read_period(table, period, "bitemporal")
-    if np.isin(judge(ticks), (NULL_START, REVERSED)).any():
+    if not np.isin(judge(ticks, Policy())[1], (VALID, EMPTY)).all():
         admit(table, period, "bitemporal", Policy("error", "drop"))
     return ticks

@@ -8,22 +8,13 @@ from numpy.typing import NDArray
 
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.engines.ticks import Ticks, TimeType
-from timeloom.errors import UsageError
 from timeloom.kernels.coverage import mark_stabbed
 from timeloom.kernels.order import sort
-from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
 
 def instant_ticks(instants: tuple[Any, ...], kind: TimeType) -> Ticks:
     """The distinct instants as ascending ticks."""
-    if kind.axis is not Axis.INTEGER:
-        return np.unique(np.array([kind.ticks_of(t, "at") for t in dict.fromkeys(instants)], np.int64))
-    for t in instants:
-        if not isinstance(t, int | np.integer) or not MIN_TICK <= t <= MAX_TICK:
-            raise UsageError(
-                f"at={t!r} does not fit the period's type {kind.arrow}; expected integers from {MIN_TICK} to {MAX_TICK}"
-            )
-    return np.unique(np.array(instants, np.int64))
+    return np.unique(np.array([kind.ticks_of(instant, "at") for instant in instants], np.int64))
 
 
 def stabbed(starts: Ticks, ends: Ticks, instants: Ticks, threads: int) -> NDArray[np.bool_]:

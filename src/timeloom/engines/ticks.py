@@ -1,6 +1,6 @@
 """Arrow columns of time, to int64 ticks and back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.instant_values import instant_tick
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
@@ -15,6 +16,7 @@ from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 Ticks = NDArray[np.int64]
 
 _TO_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_DAY_MILLISECONDS = 86_400_000
 _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -43,36 +45,71 @@ class TimeType:
             hint = "; pandas turns integers with missing values into doubles: .astype('Int64') brings them back"
         raise InvalidInputError(f"{where} is {column_type}; expected integers, dates or timestamps{hint}")
 
-    def to_arrow(self, ticks: Ticks, null: NDArray[np.bool_] | None = None) -> pa.Array:
-        """Write ticks as a column of this type; rows marked null become null."""
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The first and the last tick that a column of this type can hold."""
+        if self.axis is Axis.INTEGER:
+            found = np.iinfo(self.arrow.to_pandas_dtype())
+            return int(found.min), min(int(found.max), MAX_TICK)
+        if pa.types.is_date32(self.arrow):
+            return -(2**31), 2**31 - 1
+        factor = _DAY_MILLISECONDS if self.axis is Axis.DATE else 1000 if self.arrow.unit == "ns" else 1
+        return -(-MIN_TICK // factor), MAX_TICK // factor
+
+    @property
+    def grain(self) -> int:
+        """The ticks of one unit of the type: seconds can write one microsecond of a million only."""
+        return 1 if self.axis in (Axis.INTEGER, Axis.DATE) else _TO_MICROSECONDS.get(self.arrow.unit, 1)
+
+    def finest(self) -> "TimeType":
+        """This type, in a unit that can write every tick."""
+        return self if self.grain == 1 else TimeType(self.axis, pa.timestamp("us", self.arrow.tz))
+
+    def to_arrow(self, ticks: Ticks, null: NDArray[np.bool_] | None = None, column: str | None = None) -> pa.Array:
+        """Write ticks as a column of this type; rows marked null become null. Ticks that do not fit are an error."""
+        ticks = ticks if null is None else np.where(null, 0, ticks)
+        self._check(ticks, column)
         if self.axis is Axis.INTEGER:
             return pa.array(ticks, pa.int64(), mask=null).cast(self.arrow)
+        if pa.types.is_date32(self.arrow):
+            return pa.array(ticks.astype(np.int32), pa.int32(), mask=null).cast(self.arrow)
+        factor = _DAY_MILLISECONDS if self.axis is Axis.DATE else 1000 if self.arrow.unit == "ns" else 1
+        raw = ticks // self.grain if self.grain > 1 else ticks * factor if factor > 1 else ticks
+        return pa.array(raw, pa.int64(), mask=null).cast(self.arrow)
+
+    def _check(self, ticks: Ticks, column: str | None) -> None:
+        low, high = self.limits
+        misfit = np.zeros(0, np.int64)
+        if ticks.size and (low > MIN_TICK or high < MAX_TICK) and (ticks.min() < low or ticks.max() > high):
+            misfit = ticks[(ticks < low) | (ticks > high)]
+        elif self.grain > 1:
+            misfit = ticks[ticks % self.grain != 0]
+        if misfit.size:
+            where = "the result" if column is None else f"column {column!r} of the result"
+            raise InvalidInputError(
+                f"{where} is {self.arrow}, which cannot hold {self.shown(int(misfit[0]))} ({misfit.size} such values); "
+                f"{self._remedy()}"
+            )
+
+    def _remedy(self) -> str:
+        if self.axis is Axis.INTEGER:
+            return "cast the period columns to int64 first, or ask for less time"
         if self.axis is Axis.DATE:
-            days = ticks if null is None else np.where(null, 0, ticks)
-            return pa.array(days.astype(np.int32), pa.date32(), mask=null).cast(self.arrow)
-        whole = pa.timestamp("us", self.arrow.tz)
-        return pa.array(ticks, pa.int64(), mask=null).cast(whole).cast(self.arrow)
+            return "ask for less time"
+        return f"cast the period columns to {pa.timestamp('us', self.arrow.tz)} first, or ask for less time"
+
+    def shown(self, tick: int) -> str:
+        """A tick as people read it."""
+        if self.axis is Axis.INTEGER:
+            return str(tick)
+        return str(np.datetime64(tick, "D" if self.axis is Axis.DATE else "us"))
 
     def ticks_of(self, value: Any, what: str) -> int:
         """Read one value of the user's (an instant, a sentinel) as a tick on this axis."""
         try:
-            scalar = pa.array([value]) if self.axis is Axis.INTEGER else self._parsed(value)
-            ticks, _ = column_ticks(scalar, TimeType.of(scalar.type, what, "given"), truncate=False)
-        except (pa.ArrowException, InvalidInputError, OverflowError) as error:
+            return instant_tick(value, self.axis)
+        except InvalidInputError as error:
             raise UsageError(f"{what}={value!r} does not fit the period's type {self.arrow}: {error}") from error
-        return int(ticks[0])
-
-    def _parsed(self, value: Any) -> pa.Array:
-        if isinstance(value, str):
-            return pa.array([value]).cast(self.arrow)
-        if self.axis is Axis.DATE:
-            return pa.array([value], pa.date32())
-        found = pa.array([value])
-        if self.axis is Axis.ZONED and pa.types.is_timestamp(found.type) and not found.type.tz:
-            raise InvalidInputError("it has no time zone, but the column has one; give a zoned value")
-        if self.axis is Axis.TIMESTAMP and pa.types.is_timestamp(found.type) and found.type.tz:
-            raise InvalidInputError("it has a time zone, but the column has none; give a value without zone")
-        return found.cast(pa.timestamp("us", self.arrow.tz))
 
 
 def column_ticks(
@@ -90,8 +127,10 @@ def column_ticks(
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")
         return np.asarray(array.cast(pa.int64())), null
+    if pa.types.is_date32(array.type):
+        return np.asarray(array.view(pa.int32())).astype(np.int64), null
     if kind.axis is Axis.DATE:
-        return np.asarray(array.cast(pa.date32()).view(pa.int32())).astype(np.int64), null
+        return _days_of_milliseconds(np.asarray(array.view(pa.int64())), truncate=truncate), null
     raw = np.asarray(array.view(pa.int64()))
     unit = array.type.unit
     if unit == "ns":
@@ -118,6 +157,17 @@ def _microseconds_of_nanoseconds(raw: Ticks, *, truncate: bool) -> Ticks:
     return whole
 
 
+def _days_of_milliseconds(raw: Ticks, *, truncate: bool) -> Ticks:
+    days, rest = np.divmod(raw, _DAY_MILLISECONDS)
+    lost = np.flatnonzero(rest)
+    if lost.size and not truncate:
+        raise InvalidInputError(
+            f"{lost.size} dates in milliseconds are no whole days (first at row {lost[0]}), and a tick is one day; "
+            "cast them to timestamps, or cut them off with tl.Period(..., truncate=True)"
+        )
+    return days
+
+
 def _scaled(raw: Ticks, factor: int) -> Ticks:
     """Multiply and saturate."""
     if factor == 1:
@@ -140,31 +190,19 @@ def shift_ticks(ticks: Ticks, by: int) -> Ticks:
 
 @dataclass(frozen=True)
 class PeriodTicks:
-    """The periods of a table: half-open ticks per row, and what is needed to write such periods back."""
+    """The periods of a table: half-open ticks per row, and the types of both columns."""
 
     starts: Ticks
     ends: Ticks
     type: TimeType
     end_type: TimeType
     period: Period
-    open_form: Any
     null_starts: NDArray[np.bool_]
 
-    def write_starts(self, ticks: Ticks) -> pa.Array:
-        """Starts as a column of the input's own type and convention."""
-        return self.type.to_arrow(shift_ticks(ticks, -self.period.start_shift))
-
-    def write_ends(self, ticks: Ticks) -> pa.Array:
-        """Ends as a column of the input's own type and convention; open ends in the input's own form."""
-        is_open = ticks == FOREVER
-        if not is_open.any():
-            return self.end_type.to_arrow(shift_ticks(ticks, -self.period.end_shift))
-        finite = shift_ticks(np.where(is_open, 0, ticks), -self.period.end_shift)
-        written = self.end_type.to_arrow(finite, is_open)
-        if self.open_form is None:
-            return written
-        form = pa.array([self.open_form]).cast(self.end_type.arrow)[0]
-        return pc.if_else(pa.array(is_open), form, written)
+    @property
+    def sentinels(self) -> tuple[int, ...]:
+        """The ticks, besides null, that mean an open end."""
+        return tuple(self.end_type.ticks_of(value, "open_end") for value in self.period.sentinels)
 
 
 def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
@@ -180,12 +218,15 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
             f"{period.end!r} is {end_kind.arrow} ({end_kind.axis.value}); cast one to the other"
         )
     starts, null_starts = column_ticks(table[period.start], kind, truncate=period.truncate)
-    ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
-    sentinels = [(value, end_kind.ticks_of(value, "open_end")) for value in period.sentinels]
-    form = period.sentinels[0] if sentinels else None
-    for _, ticks in sentinels:
-        is_open = is_open | (ends == ticks)
-    ends = shift_ticks(ends, period.end_shift)
-    if is_open.any():
-        ends = np.where(is_open, FOREVER, ends)
-    return PeriodTicks(shift_ticks(starts, period.start_shift), ends, kind, end_kind, period, form, null_starts)
+    raw_ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
+    found = PeriodTicks(
+        shift_ticks(starts, period.start_shift),
+        shift_ticks(raw_ends, period.end_shift),
+        kind,
+        end_kind,
+        period,
+        null_starts,
+    )
+    for sentinel in found.sentinels:
+        is_open = is_open | (raw_ends == sentinel)
+    return replace(found, ends=np.where(is_open, FOREVER, found.ends)) if is_open.any() else found

@@ -1,7 +1,7 @@
 """Periods: which columns hold a row's time, and how to read them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from timeloom.errors import UsageError, did_you_mean
@@ -47,25 +47,48 @@ class Period:
                 raise UsageError(f"Period {option}={name!r} is no column name; give a text")
         if self.start == self.end:
             raise UsageError(f"a period needs two columns, but start and end are both {self.start!r}")
-        spelled = _SPELLINGS.get(self.closed, self.closed)
+        spelled = _SPELLINGS.get(self.closed, self.closed) if isinstance(self.closed, str) else None
         if spelled not in _START_SHIFT:
             known = [*_START_SHIFT, *_SPELLINGS]
             raise UsageError(f"closed={self.closed!r} is unknown. {did_you_mean(str(self.closed), known)}")
         object.__setattr__(self, "closed", spelled)
-        if isinstance(self.open_end, list | set | frozenset):
+        if not isinstance(self.truncate, bool):
+            raise UsageError(f"truncate={self.truncate!r} is no choice; give True or False")
+        if isinstance(self.open_end, list):
             object.__setattr__(self, "open_end", tuple(self.open_end))
+        elif isinstance(self.open_end, set | frozenset):  # results write the first sentinel: it must be the same always
+            object.__setattr__(self, "open_end", tuple(sorted(self.open_end, key=repr)))
 
     @classmethod
     def of(cls, value: "PeriodLike") -> "Period":
-        """Read a period from what a verb accepts: a Period, or a pair of column names."""
+        """Read a period from what a verb accepts: a Period, a pair of column names, or a mapping of its options.
+
+        >>> Period.of({"start": "since", "end": "until", "closed": "[]"})
+        Period(start='since', end='until', closed='both', open_end=None, truncate=False)
+        """
         if isinstance(value, Period):
             return value
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            raise UsageError(f"period={value!r} is no period; give (start, end) or tl.Period(start, end, ...)")
-        names = tuple(value)
-        if len(names) != 2:
-            raise UsageError(f"period={value!r} has {len(names)} parts; give two column names, start and end")
-        return cls(*names)
+        if isinstance(value, Mapping):
+            return cls._of_mapping(value)
+        if not isinstance(value, tuple | list):
+            raise UsageError(
+                f"period={value!r} is no period; give (start, end), a mapping with start and end, or "
+                "tl.Period(start, end, ...)"
+            )
+        if len(value) != 2:
+            raise UsageError(f"period={value!r} has {len(value)} parts; give two column names, start and end")
+        return cls(*value)
+
+    @classmethod
+    def _of_mapping(cls, value: Mapping[str, Any]) -> "Period":
+        known = [field.name for field in fields(cls)]
+        for name in value:
+            if name not in known:
+                raise UsageError(f"period={value!r} has an unknown {name!r}. {did_you_mean(str(name), known)}")
+        for name in ("start", "end"):
+            if name not in value:
+                raise UsageError(f"period={value!r} has no {name!r}; give the names of both columns, start and end")
+        return cls(**value)
 
     @property
     def start_shift(self) -> int:
@@ -85,4 +108,4 @@ class Period:
         return self.open_end if isinstance(self.open_end, tuple) else (self.open_end,)
 
 
-PeriodLike = Period | tuple[str, str] | list[str]
+PeriodLike = Period | tuple[str, str] | list[str] | Mapping[str, Any]

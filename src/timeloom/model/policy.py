@@ -7,6 +7,7 @@ from timeloom.errors import UsageError, did_you_mean
 
 OnInvalid = Literal["error", "quarantine", "drop"]
 OnEmpty = Literal["error", "drop", "point"]
+Outcome = Literal["error", "quarantine", "drop", "point"]
 
 
 @dataclass(frozen=True)
@@ -20,5 +21,15 @@ class Policy:
         known = {"on_invalid": ("error", "quarantine", "drop"), "empty": ("error", "drop", "point")}
         for option, choices in known.items():
             value = getattr(self, option)
-            if value not in choices and not (option == "empty" and value is None):
+            if not (isinstance(value, str) and value in choices) and not (option == "empty" and value is None):
                 raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(str(value), choices)}")
+
+    @property
+    def for_empty(self) -> Outcome:
+        """What becomes of an empty period."""
+        return self.empty or self.on_invalid
+
+    @property
+    def judges(self) -> bool:
+        """Whether some rows must be refused or dropped, and not only be handed out beside the result."""
+        return self.on_invalid != "quarantine" or self.for_empty in ("error", "drop")

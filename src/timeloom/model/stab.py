@@ -43,6 +43,4 @@ def _several(at: Any) -> tuple[Any, ...]:
 
 def _listed(values: Any) -> list[Any]:
     """The elements of a NumPy array or a series; NumPy would list nanoseconds as integers."""
-    if values.dtype.kind != "M":
-        return list(values.tolist())
-    return list(values.astype("datetime64[us]").tolist()) if hasattr(values, "flat") else list(values)
+    return list(values) if values.dtype.kind == "M" else list(values.tolist())

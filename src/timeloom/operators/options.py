@@ -25,10 +25,14 @@ def two_sides(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Keys, periods and policy of a verb that takes two tables."""
     return {
         "keys": Keys.of(asked["on"], asked["left_on"], asked["right_on"]),
-        "left_period": Period.of(asked["left_period"] or asked["period"]),
-        "right_period": Period.of(asked["right_period"] or asked["period"]),
+        "left_period": _period_of(asked, "left_period"),
+        "right_period": _period_of(asked, "right_period"),
         "policy": policy(asked),
     }
+
+
+def _period_of(asked: Mapping[str, Any], side: str) -> Period:
+    return Period.of(asked["period"] if asked[side] is None else asked[side])
 
 
 def wanted_columns(asked: Mapping[str, Any]) -> tuple[str, ...] | None:

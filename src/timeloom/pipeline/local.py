@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import timeloom
-from timeloom.engines.admission import EMPTY, VALID, judge, reason_texts
+from timeloom.engines.admission import judge, reason_texts
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import read_period
 from timeloom.errors import InvalidInputError
+from timeloom.model.policy import Policy
 from timeloom.pipeline.engine import Judged
 from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, read_table, write_table
 from timeloom.pipeline.models import Sink, Source
@@ -127,12 +128,10 @@ def _typed(name: str, source: Source, raw: pa.Table, verdict: _Verdict) -> pa.Ta
 def _judge_periods(name: str, source: Source, table: pa.Table, verdict: _Verdict) -> None:
     assert source.period is not None
     try:
-        found = judge(read_period(table, source.period, name))
+        _, found = judge(read_period(table, source.period, name), Policy(empty=source.empty))
     except InvalidInputError as error:
         hint = "; declare its type under schema" if source.columns is None and source.format in ("csv", "json") else ""
         raise InvalidInputError(f"source {name!r}: {error}{hint}") from error
-    if source.empty == "point":
-        found[found == EMPTY] = VALID
     for code, text in reason_texts(source.period).items():
         verdict.refuse(found == code, text)
 

@@ -57,14 +57,9 @@ def as_list(value: Any) -> Any:
 
 
 def read_period(value: Any) -> Period:
-    """Read a period: two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``."""
+    """Read a period: two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``, ``truncate``."""
     try:
-        if not isinstance(value, dict):
-            return Period.of(value)
-        unknown = sorted(set(value) - {"start", "end", "closed", "open_end", "truncate"})
-        if unknown or not {"start", "end"} <= set(value):
-            raise ValueError("a period has start and end, and perhaps closed, open_end and truncate")
-        return Period(**value)
+        return Period.of(value)
     except UsageError as error:
         raise ValueError(str(error)) from error
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.threads import cores
 from timeloom.kernels import coalesce as kernel
 from timeloom.model.sequenced import CoalesceRequest
@@ -21,6 +22,7 @@ def coalesce(df: object, request: CoalesceRequest) -> Any:
     admitted = admit(table, request.period, "input", request.policy)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by)
     merged = kernel.coalesce(grouped.starts, grouped.ends, cores())
-    columns = grouped.columns(admitted.table, by, admitted.ticks, merged.starts, merged.ends)
+    writer = PeriodWriter.of([admitted.ticks], request.policy)
+    columns = grouped.columns(admitted.table, by, writer, merged.starts, merged.ends)
     kept = [name for name in table.column_names if name in columns]
     return answer(pa.table({name: columns[name] for name in kept}), admitted.rejected, request.policy, restore)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped, window_ticks
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import subtract
 from timeloom.engines.threads import cores
 from timeloom.kernels.sequenced import cover
@@ -22,5 +23,6 @@ def gaps(df: object, request: GapsRequest) -> Any:
     window = window_ticks(request.within, admitted.ticks)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
     free = subtract(*grouped.spans()[:2], cover(grouped.starts, grouped.ends, cores()), cores())
-    columns = grouped.columns(admitted.table, by, admitted.ticks, free.starts, free.ends)
+    writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
+    columns = grouped.columns(admitted.table, by, writer, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)

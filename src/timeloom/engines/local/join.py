@@ -19,6 +19,7 @@ from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_valu
 from timeloom.engines.matches import Matches
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.threads import cores
 from timeloom.kernels.sweep_join import Counters
 from timeloom.model.explanation import Explanation
@@ -40,6 +41,7 @@ class LocalJoin:
         self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
         self.axis = same_axis(self.left.ticks.type, self.right.ticks.type)
         self.boxes = request.relation.boxes(self.axis)
+        self.writer = PeriodWriter.of([self.left.ticks, self.right.ticks], request.policy)
         self.left_source, self.right_source = Source(self.left.table), Source(self.right.table)
 
     @property
@@ -219,7 +221,7 @@ def _overlap(task: LocalJoin, lefts: Rows, rights: Rows, which: str) -> pa.Chunk
     absent = (lefts == NO_ROW) | (rights == NO_ROW)
     left = _ticks(task.left.starts, lefts), _ticks(task.left.ends, lefts)
     right = _ticks(task.right.starts, rights), _ticks(task.right.ends, rights)
-    return pa.chunked_array([overlap_column(which, left, right, absent, (task.left.ticks, task.right.ticks))])
+    return pa.chunked_array([overlap_column(which, left, right, absent, task.writer)])
 
 
 def _ticks(column: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:

@@ -79,7 +79,8 @@ def aggregates(
 def window_columns(windows: Windows, history: History) -> dict[str, pa.Array]:
     """The windows of all steps, in the types of the table."""
     axes = (history.types[0], history.types[0], history.types[1], history.types[1])
-    return {name: axes[k].to_arrow(windows[k]) for k, name in enumerate(BOUNDS)}
+    fine = [kind.finest() if (bounds % kind.grain).any() else kind for kind, bounds in zip(axes, windows, strict=True)]
+    return {name: fine[k].to_arrow(windows[k], column=name) for k, name in enumerate(BOUNDS)}
 
 
 def step_measures(

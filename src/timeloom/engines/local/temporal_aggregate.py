@@ -14,6 +14,7 @@ from timeloom.engines.grouped import Grouped, window_ticks
 from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.model.explanation import Explanation
@@ -33,7 +34,8 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     window = window_ticks(request.within, admitted.ticks)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
     swept = sweep(grouped, request, cores())
-    columns = grouped.columns(admitted.table, by, admitted.ticks, swept.line.starts, swept.line.ends)
+    writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
+    columns = grouped.columns(admitted.table, by, writer, swept.line.starts, swept.line.ends)
     columns |= measured(swept, request.measures, admitted.table, grouped, columns)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
 

@@ -19,13 +19,13 @@ def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> 
     pair = LocalPair(left, right, request)
     layout = joined_columns(pair.left.table.column_names, [], request.keys, columns=request.columns)
     pieces = pair.sides().alone(request.algorithm)
-    source, rows, ticks = Source(pair.left.table), positions(pieces.rows), pair.writer()
+    source, rows, writer = Source(pair.left.table), positions(pieces.rows), pair.writer()
 
     def make(column: OutputColumn) -> pa.ChunkedArray:
         if column.left == request.left_period.start:
-            return pa.chunked_array([ticks.write_starts(pieces.starts)])
+            return pa.chunked_array([writer.starts(pieces.starts)])
         if column.left == request.left_period.end:
-            return pa.chunked_array([ticks.write_ends(pieces.ends)])
+            return pa.chunked_array([writer.ends(pieces.ends)])
         return source.take(column.left, rows)
 
     result = build([(column.name, partial(make, column)) for column in layout], len(rows), cores())

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
-from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.gather import NO_ROW, Source, build, in_pieces, positions
 from timeloom.engines.matching import Side
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import Shared, TwoSides
 from timeloom.engines.threads import cores
-from timeloom.engines.ticks import PeriodTicks
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -49,9 +49,9 @@ class LocalPair:
         left = Side(self.left.starts, self.left.ends, left_keys)
         return TwoSides(left, Side(self.right.starts, self.right.ends, right_keys), count, cores())
 
-    def writer(self) -> PeriodTicks:
+    def writer(self) -> PeriodWriter:
         """How to write result periods: as the left input does, in a type that holds both sides' ticks."""
-        return shared_type(self.left.ticks, self.right.ticks)
+        return PeriodWriter.of([self.left.ticks, self.right.ticks], self.request.policy)
 
 
 def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Any:
@@ -102,7 +102,7 @@ class Assembly:
     """Writes result rows as a table: payload by position, periods by their ticks."""
 
     def __init__(self, pair: LocalPair, layout: list[OutputColumn]) -> None:
-        self.layout, self.period, self.ticks = layout, pair.request.left_period, pair.writer()
+        self.layout, self.period, self.writer = layout, pair.request.left_period, pair.writer()
         self.left, self.right = Source(pair.left.table), Source(pair.right.table)
 
     def table(self, rows: Shared, threads: int) -> pa.Table:
@@ -115,9 +115,9 @@ class Assembly:
         if column.origin == "right":
             return self.right.take(column.right, right_rows)
         if column.left == self.period.start:
-            return pa.chunked_array([self.ticks.write_starts(rows.starts)])
+            return pa.chunked_array([self.writer.starts(rows.starts)])
         if column.left == self.period.end:
-            return pa.chunked_array([self.ticks.write_ends(rows.ends)])
+            return pa.chunked_array([self.writer.ends(rows.ends)])
         values = self.left.take(column.left, left_rows)
         if column.origin == "key" and left_rows.null_count:
             others = self.right.take(column.right, right_rows).cast(values.type)

@@ -8,20 +8,21 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import EMPTY, NULL_START, REVERSED, VALID, names_apart, reason_texts
+from timeloom.engines.admission import EMPTY, LAST, NULL_START, REVERSED, VALID, names_apart, reason_texts
 from timeloom.engines.frames import require_columns
-from timeloom.engines.spark.ticks import PeriodColumns, period_columns, shifted
+from timeloom.engines.spark.ticks import PeriodColumns, literal, period_columns, shifted
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+from timeloom.model.ticks import MAX_TICK
 
 
 @dataclass(frozen=True)
 class Admitted:
     """A DataFrame whose columns are named by position, so that any name of the user's is safe, with its period.
 
-    ``rows`` has the valid rows only when the others are quarantined. Otherwise it has all of them: the tasks that read
-    the rows must judge them, and raise or report. ``verdict`` tells the rows apart.
+    ``rows`` has all rows but those that are quarantined: the tasks that read the rows must raise an error for invalid
+    ones, or drop and report them. ``verdict`` tells the rows apart.
     """
 
     side: str
@@ -45,8 +46,14 @@ class Admitted:
     def rows(self) -> DataFrame:
         """The rows that are sent to tasks."""
         if self.policy.on_invalid == "quarantine":
-            return self.all_rows.where(f"{self.verdict} = {VALID}")
+            return self.all_rows.where(f"NOT {self._quarantined}")
         return self.all_rows
+
+    @property
+    def _quarantined(self) -> str:
+        """Whether a row is handed out beside the result, in SQL."""
+        others = [VALID] if self.policy.for_empty == "quarantine" else [VALID, EMPTY]
+        return f"{self.verdict} NOT IN ({', '.join(map(str, others))})"
 
     @property
     def reason(self) -> Column:
@@ -58,11 +65,11 @@ class Admitted:
 
     @property
     def rejected(self) -> DataFrame:
-        """The rows with no usable period: a column ``side``, the user's columns, and the reason."""
+        """The quarantined rows: a column ``side``, the user's columns, and the reason."""
         name = "reason"
         while name in self.schema.names:
             name += "_"
-        rows = self.all_rows.where(f"{self.verdict} <> {VALID}").select(F.lit(self.side), "*", self.reason)
+        rows = self.all_rows.where(self._quarantined).select(F.lit(self.side), "*", self.reason)
         return rows.toDF("side", *self.schema.names, name)
 
 
@@ -107,5 +114,6 @@ def merge_numbered(inputs: list[Admitted]) -> DataFrame:
 def _verdict(columns: PeriodColumns) -> str:
     return (
         f"(CASE WHEN {columns.start} IS NULL THEN {NULL_START} WHEN {columns.raw_end} < {columns.raw_start} "
-        f"THEN {REVERSED} WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
+        f"THEN {REVERSED} WHEN {columns.start} = {literal(MAX_TICK)} THEN {LAST} "
+        f"WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
     )

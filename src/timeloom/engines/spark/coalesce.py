@@ -15,7 +15,7 @@ from timeloom.engines.spark.admission import admit
 from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
 from timeloom.engines.spark.sequenced_dispatch import SLICE
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import Ticks
@@ -30,10 +30,11 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     names = admitted.schema.names
     by = tuple(name for name in names if name not in period) if request.by is None else request.by
     require_columns(names, list(by), "input")
-    schema = T.StructType([admitted.schema[name] for name in names if name in (*by, *period)])
+    periods = period_writer(admitted)
+    schema = T.StructType(result_fields(admitted, [name for name in names if name in (*by, *period)], periods))
     rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
     keys = tuple(map(admitted.column, by))
-    writer = Writer(schema, period_writer(admitted), admitted.names)
+    writer = Writer(schema, periods, admitted.names)
     task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)
     return answer(joined(rows.sent(), task, seams, schema), [admitted], request.policy)
 

@@ -15,7 +15,7 @@ from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
 from timeloom.engines.spark.sequenced_dispatch import SLICE
 from timeloom.engines.spark.sequenced_faults import NO_TIME, answer
-from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import Ticks
@@ -41,10 +41,11 @@ def uncovered(
     verb: str = "gaps",
 ) -> DataFrame:
     """The grouping columns and the gaps of each group."""
-    schema = T.StructType([admitted.schema[name] for name in (*by, admitted.period.start, admitted.period.end)])
     rows = GroupedRows(verb, admitted, by, by, slicing, within, all_groups=True)
+    periods = period_writer(admitted, bounds=rows.window or ())
+    schema = T.StructType(result_fields(admitted, (*by, admitted.period.start, admitted.period.end), periods))
     keys = tuple(map(admitted.column, by))
-    writer = Writer(schema, period_writer(admitted), admitted.names)
+    writer = Writer(schema, periods, admitted.names)
     task = SliceTask(rows.delivery, InnerGaps(keys, windowed=rows.window is not None))
     return joined(rows.sent(), task, SeamTask(OuterGaps(keys, rows.window), writer), schema)
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.admission import Quarantined
-from timeloom.engines.axes import same_axis, shared_type
+from timeloom.engines.axes import same_axis
 from timeloom.engines.spark import probing
 from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
 from timeloom.engines.spark.boundaries import Slicing, sampled_share
@@ -21,6 +20,7 @@ from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
 from timeloom.engines.spark.runs import RunTask
+from timeloom.engines.spark.sequenced_periods import period_type, period_writer
 from timeloom.engines.spark.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
@@ -57,6 +57,7 @@ class SparkJoin:
         self.columns = lay_out(self.left.schema, self.right.schema)
         kinds = self.left.columns.kind, self.right.columns.kind
         self.axis = same_axis(kinds[0].type, kinds[1].type)
+        self.writer = period_writer(self.left, self.right)
         self.pieces = cover(request.relation.boxes(self.axis))
         self.packing = Packing.of(self.left.schema, self.right.schema, self._wanted())
 
@@ -81,9 +82,7 @@ class SparkJoin:
         elif column.origin in ("left", "key"):
             found, outer = self.left.schema[column.left], self.request.how in ("right", "full")
         else:
-            writer = shared_type(self.left.columns.kind, self.right.columns.kind)
-            kind = writer.type if column.origin == "overlap_start" else writer.end_type
-            return T.StructField(column.name, from_arrow_type(kind.arrow, prefer_timestamp_ntz=True))
+            return T.StructField(column.name, period_type(self.writer))
         return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
 
     def _sent(self, side: Admitted, key: str) -> Sent:
@@ -160,7 +159,9 @@ class SparkJoin:
         matcher = self._matcher(plan.reader)
         if self.runs:
             return self._expanded(plan, matcher)
-        task = JoinTask(matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right))
+        task = JoinTask(
+            matcher, self.request.how, tuple(self.columns), (self.packing.left, self.packing.right), self.writer
+        )
         result = mapped(plan.rows(), task, self.schema)
         for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
             undecided = plan.undecided(side)

@@ -69,7 +69,6 @@ class PackedSide:
     starts: Ticks
     ends: Ticks
     bits: NDArray[np.int8]
-    ticks: PeriodTicks
     keys: Keys | None = None
 
     def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
@@ -138,10 +137,9 @@ class Parcel:
 def _side(source: Source, rows: Positions, bits: NDArray[np.int8], layout: SideLayout, policy: Policy) -> PackedSide:
     at = pa.array(rows)
     table = pa.table({name: source.take(name, at) for name in dict.fromkeys((layout.start, layout.end))})
-    kept, starts, ends, ticks = admitted(table, layout, policy)
-    form = layout.period.sentinels[0] if layout.period.sentinels else None
+    kept, starts, ends, _ = admitted(table, layout, policy)
     kept = rows if kept.size == rows.size else rows[kept]
-    return PackedSide(kept, starts, ends, bits[kept], replace(ticks, open_form=form))
+    return PackedSide(kept, starts, ends, bits[kept])
 
 
 def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Positions, Ticks, Ticks, PeriodTicks]:

@@ -96,7 +96,7 @@ class Probing:
     def _touching(self) -> DataFrame:
         """The streamed rows that touch a cell with entries, beside the small side. Invalid rows are refused."""
         admitted = self.plan.streamed.admitted
-        if admitted.policy.on_invalid == "quarantine":
+        if not admitted.policy.judges:
             return self.plan.present.join(self.side, F.expr(TOUCHED))
         joined = self.plan.present.join(self.side, F.expr(f"start IS NULL OR end <= start OR {TOUCHED}"))
         return joined.withColumn("low", F.when(F.expr("start < end"), F.col("low")).otherwise(_refused(admitted)))

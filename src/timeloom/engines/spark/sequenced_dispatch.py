@@ -60,7 +60,7 @@ class Dispatch:
 
     def _sorted(self, table: pa.Table, bounds: dict[int, Ticks]) -> Iterator[pa.RecordBatch]:
         if self.judgement is not None:
-            table = self.judgement.admitted(table, _ticks(table, START), _ticks(table, END))
+            table = self.judgement.admitted(table)
         if self.partitions == 1 and not bounds:
             yield from self._whole(table)
             return

@@ -2,23 +2,24 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from timeloom.engines.admission import EMPTY, NULL_START, REMEDY, VALID, Quarantined, judge, reason_texts
+from timeloom.engines.admission import EMPTY, REMEDY, VALID, Quarantined, reason_texts
 from timeloom.engines.spark.admission import Admitted, merge_rejected
-from timeloom.engines.spark.ticks import literal
-from timeloom.engines.ticks import PeriodTicks, Ticks
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 _LOG = logging.getLogger("timeloom")
+
+FAULT = "fault"
+"""The column that tells tasks of invalid rows."""
 
 NO_TIME = (FOREVER, MIN_TICK)
 """The ticks of a row outside of a window; it is sent because its group must be known."""
@@ -34,33 +35,17 @@ def fault(admitted: Admitted) -> str:
     return f"CASE WHEN {admitted.verdict} <> {VALID} THEN {text} END"
 
 
-def told_start(admitted: Admitted) -> str:
-    """The start of an invalid row, in SQL, such that the row covers no time even if it has no start."""
-    return f"coalesce({admitted.columns.start}, {literal(FOREVER)})"
-
-
 @dataclass(frozen=True)
 class Judgement:
-    """Refuses or drops invalid rows, which have ticks that cover no time, unlike `NO_TIME`."""
+    """Refuses or drops the invalid rows of a table, which a column ``fault`` tells apart."""
 
     verb: str
-    kind: PeriodTicks
+    period: Period
     policy: Policy
 
-    def admitted(self, rows: pa.Table, starts: Ticks, ends: Ticks) -> pa.Table:
-        """The rows without the invalid ones."""
-        is_invalid = (ends <= starts) & ((starts != NO_TIME[0]) | (ends != NO_TIME[1]))
-        if not is_invalid.any():
-            return rows
-        starts, ends = starts[is_invalid], ends[is_invalid]
-        codes = judge(replace(self.kind, starts=starts, ends=ends, null_starts=starts == FOREVER))
-        written = self.kind.write_starts(starts).to_pylist(), self.kind.write_ends(ends).to_pylist()
-        texts = [
-            f"{code}[{'null' if code == NULL_START else start}, {'null' if end is None else end}]"
-            for code, start, end in zip(codes.tolist(), *written, strict=True)
-        ]
-        report(texts, self.kind.period, "input", self.policy, self.verb)
-        return rows.filter(pa.array(~is_invalid))
+    def admitted(self, rows: pa.Table) -> pa.Table:
+        """The rows without the invalid ones, and without the column."""
+        return judged(rows, FAULT, self.period, "input", self.policy, self.verb)
 
 
 def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Policy, verb: str) -> pa.Table:
@@ -75,9 +60,9 @@ def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Polic
 
 def report(found: Sequence[str], period: Period, side: str, policy: Policy, verb: str) -> None:
     """Raise an error for invalid rows, or report in the task's log that they are dropped."""
-    silent = [text for text in found if policy.empty == "drop" and text[0] == str(EMPTY)]
-    if policy.on_invalid == "error" and len(silent) < len(found):
-        refused = [text for text in found if text not in silent]
+    outcomes = [policy.for_empty if text[0] == str(EMPTY) else policy.on_invalid for text in found]
+    refused = [text for text, what in zip(found, outcomes, strict=True) if what == "error"]
+    if refused:
         raise InvalidInputError(
             f"in one task of {verb}, {len(refused)} rows of the {side} table have no usable period: "
             f"{_summary(refused, period)}. {REMEDY}"

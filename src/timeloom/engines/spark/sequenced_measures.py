@@ -101,6 +101,6 @@ class AggregateTask:
         by = list(self.request.by)
         grouped = Grouped.of(table, rows.starts, rows.ends, by)
         swept = sweep(grouped, self.request, 1)
-        columns = grouped.columns(table, by, self.writer.ticks, swept.line.starts, swept.line.ends)
+        columns = grouped.columns(table, by, self.writer.periods, swept.line.starts, swept.line.ends)
         columns |= measured(swept, self.request.measures, table, grouped, columns)
         yield from self.writer.batches(columns)

@@ -1,25 +1,28 @@
-"""How the sequenced verbs write result periods on Spark: as the left input does, in a type that holds both sides'."""
+"""How verbs write result periods on Spark, and which fields they are."""
 
-from dataclasses import replace
+from collections.abc import Iterable
 
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
-from timeloom.engines.axes import shared_type
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.admission import Admitted
-from timeloom.engines.ticks import PeriodTicks
 
 
-def period_writer(left: Admitted, right: Admitted | None = None) -> PeriodTicks:
-    """Write periods like the left side: open ends as its first sentinel, if it has one, else as null."""
-    kind = left.columns.kind if right is None else shared_type(left.columns.kind, right.columns.kind)
-    sentinels = left.period.sentinels
-    return replace(kind, open_form=sentinels[0] if sentinels else None)
+def period_writer(*sides: Admitted, bounds: Iterable[int] = ()) -> PeriodWriter:
+    """Write periods as the first side does."""
+    return PeriodWriter.of([side.columns.kind for side in sides], sides[0].policy, bounds)
 
 
-def period_fields(left: Admitted, right: Admitted, names: tuple[str, str]) -> tuple[T.StructField, T.StructField]:
-    """The fields of the result's period, under these names."""
-    kind = period_writer(left, right)
-    types = (from_arrow_type(part.arrow, prefer_timestamp_ntz=True) for part in (kind.type, kind.end_type))
-    start, end = (T.StructField(name, part) for name, part in zip(names, types, strict=True))
-    return start, end
+def period_type(writer: PeriodWriter) -> T.DataType:
+    """The type of both columns of a result period."""
+    return from_arrow_type(writer.type.arrow, prefer_timestamp_ntz=True)
+
+
+def result_fields(admitted: Admitted, names: Iterable[str], writer: PeriodWriter) -> list[T.StructField]:
+    """Fields of a table, its period columns as they are written: an open end may be null even if no input was."""
+    period, kind = (admitted.period.start, admitted.period.end), period_type(writer)
+    fields = [admitted.schema[name] for name in names]
+    return [
+        T.StructField(field.name, kind, metadata=field.metadata) if field.name in period else field for field in fields
+    ]

@@ -21,6 +21,7 @@ from timeloom.engines.admission import VALID
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.gather import Source
 from timeloom.engines.matching import Side
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import TwoSides
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.keys import key_hashes, no_key
@@ -30,7 +31,6 @@ from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.spark.workers import mapped
-from timeloom.engines.ticks import PeriodTicks
 from timeloom.kernels.sequenced import Pieces
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -67,7 +67,7 @@ class Remainders:
             names, places = self.keys.right, self.packing.right
         return [f"p{places[name]}" for name in names]
 
-    def result(self, columns: "tuple[Output, ...]", schema: T.StructType, ticks: PeriodTicks) -> DataFrame:
+    def result(self, columns: "tuple[Output, ...]", schema: T.StructType, writer: PeriodWriter) -> DataFrame:
         """The remainders, with these columns."""
         task = RemainderTask(
             self.verb,
@@ -78,7 +78,7 @@ class Remainders:
             self.algorithm,
             columns,
             schema,
-            ticks,
+            writer,
         )
         return mapped(self._sent(), task, schema)
 
@@ -104,7 +104,7 @@ class Remainders:
 
     @property
     def _judging(self) -> bool:
-        return self.mine.policy.on_invalid != "quarantine"
+        return self.mine.policy.judges
 
     def _packed(self, side: Admitted) -> list[Column]:
         faults = [F.expr(f"{fault(side)} AS fault")] if self._judging else []
@@ -176,7 +176,7 @@ class RemainderTask:
     algorithm: str
     columns: tuple[Output, ...]
     schema: T.StructType
-    ticks: PeriodTicks
+    writer: PeriodWriter
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Find the remainders of one partition."""
@@ -224,7 +224,7 @@ class RemainderTask:
 
     def _written(self, source: Source, pieces: Pieces) -> pa.RecordBatch:
         target = to_arrow_schema(self.schema, timezone="UTC")
-        made = {"start": self.ticks.write_starts, "end": self.ticks.write_ends}
+        made = {"start": self.writer.starts, "end": self.writer.ends}
         at, arrays = pa.array(pieces.rows), []
         for column, kind in zip(self.columns, target.types, strict=True):
             if not column.place:

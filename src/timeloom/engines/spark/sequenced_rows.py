@@ -13,14 +13,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.admission import VALID
 from timeloom.engines.grouped import group_numbers, window_ticks
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.sequenced_dispatch import END, KEY, PARCELS, SLICE, START, Dispatch, opened
-from timeloom.engines.spark.sequenced_faults import NO_TIME, Judgement, told_start
+from timeloom.engines.spark.sequenced_faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.slices import sample_rank
 from timeloom.engines.spark.ticks import literal
 from timeloom.engines.spark.workers import mapped
-from timeloom.engines.ticks import PeriodTicks, Ticks
+from timeloom.engines.ticks import Ticks
 
 TRUE_START, TRUE_END = "true_start", "true_end"
 
@@ -61,14 +62,15 @@ class GroupedRows:
     @property
     def judgement(self) -> Judgement | None:
         """What becomes of invalid rows, if any are sent."""
-        if self.admitted.policy.on_invalid == "quarantine":
+        if not self.admitted.policy.judges:
             return None
-        return Judgement(self.verb, self.admitted.columns.kind, self.admitted.policy)
+        return Judgement(self.verb, self.admitted.period, self.admitted.policy)
 
     def sent(self) -> DataFrame:
         """The rows, shuffled in parcels: key, ticks, and the columns under the names that the admission gave them."""
         columns = [self.admitted.column(name) for name in self.columns]
-        rows = self._ticked([*(f"{text} AS {name}" for name, text in self._extra().items()), *columns])
+        faults = {} if self.judgement is None else {FAULT: fault(self.admitted)}
+        rows = self._ticked([*(f"{text} AS {name}" for name, text in (faults | self._extra()).items()), *columns])
         if not self.by:
             rows = rows.drop(KEY)
         if self.slicing.slices > 1:
@@ -92,16 +94,19 @@ class GroupedRows:
         return {} if self.order_by is None else {TRUE_START: columns.start, TRUE_END: columns.end}
 
     def _ticked(self, columns: Sequence[str]) -> DataFrame:
-        """Rows with their key and their ticks within the window; rows that are invalid or outside cover no time."""
-        frame, start, end = self.admitted.rows, told_start(self.admitted), self.admitted.columns.end
+        """Rows with their key and their ticks within the window; rows outside cover no time, invalid ones have none."""
+        frame, start, end = self.admitted.rows, self.admitted.columns.start, self.admitted.columns.end
+        valid = f"{self.admitted.verdict} = {VALID}"
         if self.window is not None:
             low, high = map(literal, self.window)
             no_start, no_end = map(literal, NO_TIME)
-            invalid, inside = f"{self.admitted.verdict} <> {VALID}", f"{start} < {high} AND {end} > {low}"
+            inside = f"{start} < {high} AND {end} > {low}"
             if not self.all_groups:
-                frame = frame.where(f"{invalid} OR {inside}")
-            start = f"CASE WHEN {invalid} THEN {start} WHEN {inside} THEN greatest({start}, {low}) ELSE {no_start} END"
-            end = f"CASE WHEN {invalid} THEN {end} WHEN {inside} THEN least({end}, {high}) ELSE {no_end} END"
+                frame = frame.where(f"NOT {valid} OR {inside}")
+            start = f"CASE WHEN {inside} THEN greatest({start}, {low}) ELSE {no_start} END"
+            end = f"CASE WHEN {inside} THEN least({end}, {high}) ELSE {no_end} END"
+        if self.judgement is not None:
+            start, end = (f"CASE WHEN {valid} THEN {tick} END" for tick in (start, end))
         ticked = frame.selectExpr(f"{self._key()} AS key", f"{start} AS {START}", f"{end} AS {END}", *columns)
         if self.all_groups and self.window is not None and not self.by:
             ticked = ticked.unionByName(self._anchor(), allowMissingColumns=True)
@@ -160,15 +165,15 @@ class Writer:
     """Writes result rows in the types of the schema; ``names`` are those that the admission gave the user's columns."""
 
     schema: T.StructType
-    ticks: PeriodTicks
+    periods: PeriodWriter
     names: dict[str, str]
     batch_rows: int = 1 << 18
 
     def write(self, table: pa.Table, starts: Ticks, ends: Ticks) -> Iterator[pa.RecordBatch]:
         """Columns by the names that the admission gave them, and ticks, as result rows."""
         made = {
-            self.ticks.period.start: self.ticks.write_starts(starts),
-            self.ticks.period.end: self.ticks.write_ends(ends),
+            self.periods.period.start: self.periods.starts(starts),
+            self.periods.period.end: self.periods.ends(ends),
         }
         others = [name for name in self.schema.names if name not in made]
         yield from self.batches(made | {name: table[self.names[name]] for name in others})

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.admission import EMPTY, VALID, judge
+from timeloom.engines.admission import VALID, judge
 from timeloom.engines.spark.parcels import SideLayout
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.reach import reach
@@ -32,9 +32,6 @@ def spans(table: pa.Table, layout: SideLayout, pieces: Sequence[Piece], policy: 
     """Read the spans of packed rows."""
     columns = [table[layout.start], table[layout.end]]
     period = read_period(pa.table(columns, [layout.period.start, layout.period.end]), layout.period, layout.name)
-    starts, ends, verdict = period.starts, period.ends, judge(period)
-    if policy.empty == "point":
-        ends = np.where(verdict == EMPTY, starts + 1, ends)
-        verdict[verdict == EMPTY] = VALID
+    starts, (ends, verdict) = period.starts, judge(period, policy)
     low, high = reach(layout.name, pieces, starts, ends)
     return Spans(starts, ends, low, high, (verdict == VALID) & (low <= high))

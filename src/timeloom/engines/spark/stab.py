@@ -36,11 +36,11 @@ def stab(df: DataFrame, request: StabRequest) -> Any:
     """
     admitted = admit(df, request.period, "input", request.policy)
     instants = instant_ticks(request.at, admitted.columns.kind.type)
-    quarantined = request.policy.on_invalid == "quarantine"
+    judges = request.policy.judges
     active = _may_be_active(admitted.columns, instants)
-    found = admitted.rows.where(active if quarantined else f"{admitted.verdict} <> {VALID} OR {active}")
+    found = admitted.rows.where(f"{admitted.verdict} <> {VALID} OR {active}" if judges else active)
     names = tuple(admitted.schema.names)
-    if not quarantined or instants.size > FEW:
+    if judges or instants.size > FEW:
         task = StabTask(request.period, request.policy, instants, names)
         found = mapped(found, task, _renamed(admitted))
     return answer(found.toDF(*names), [admitted], request.policy)

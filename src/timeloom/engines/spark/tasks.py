@@ -13,6 +13,7 @@ from timeloom.engines.drivers import exact_pieces
 from timeloom.engines.local.gather import NO_ROW, Rows, positions
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.scanning import Scan, drive
 from timeloom.engines.spark.parcels import (
     END_HOME,
@@ -87,6 +88,7 @@ class JoinTask:
     how: str
     columns: tuple[OutputColumn, ...]
     places: tuple[dict[str, int], dict[str, int]]
+    writer: PeriodWriter
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
@@ -158,7 +160,7 @@ class JoinTask:
         if column.origin in ("overlap_start", "overlap_end"):
             times = (parcel.starts[lefts], parcel.ends[lefts]), (parcel.starts[rights], parcel.ends[rights])
             absent = (lefts == NO_ROW) | (rights == NO_ROW)
-            return overlap_column(column.origin, *times, absent, (parcel.left.ticks, parcel.right.ticks))
+            return overlap_column(column.origin, *times, absent, self.writer)
         if column.origin == "right":
             return _taken(parcel, self.places[1][column.right], at[1])
         values = _taken(parcel, self.places[0][column.left], at[0])

@@ -12,7 +12,7 @@ from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.gaps import uncovered
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.sequenced_measures import AggregateTask, measure_fields
-from timeloom.engines.spark.sequenced_periods import period_writer
+from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
 from timeloom.engines.spark.sequenced_rows import GroupedRows, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.spark.workers import mapped
@@ -32,7 +32,7 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
     slicing = GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     schema = _schema(admitted, request)
     rows = _rows(admitted, request, slicing)
-    writer = Writer(schema, period_writer(admitted), admitted.names)
+    writer = Writer(schema, period_writer(admitted, bounds=rows.window or ()), admitted.names)
     task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
     result = mapped(rows.sent(), task, schema)
     if request.fill:
@@ -74,7 +74,8 @@ def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) 
 
 
 def _schema(admitted: Admitted, request: AggregateRequest) -> T.StructType:
-    given = [admitted.schema[name] for name in (*request.by, request.period.start, request.period.end)]
+    names = (*request.by, request.period.start, request.period.end)
+    given = result_fields(admitted, names, period_writer(admitted))
     return T.StructType([*given, *measure_fields(admitted.schema, request)])
 
 

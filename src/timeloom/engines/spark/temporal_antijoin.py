@@ -10,7 +10,7 @@ from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.keys import check_keys
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_periods import period_fields, period_writer
+from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
 from timeloom.engines.spark.sequenced_remainders import Output, Remainders
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.model.explanation import Explanation
@@ -30,11 +30,11 @@ def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinReques
     )
     ends = dict(zip(period, ("start", "end"), strict=True))
     outputs = tuple(Output(name, ends.get(name) or f"p{packing.left[name]}") for name in names)
-    fields = dict(zip(period, period_fields(*admitted, period), strict=True))
-    schema = T.StructType([fields.get(name) or admitted[0].schema[name] for name in names])
+    writer = period_writer(*admitted)
+    schema = T.StructType(result_fields(admitted[0], names, writer))
     slicing = GroupSlicing.of(left.sparkSession, [left, right], slices)
     plan = Remainders("temporal_antijoin", *admitted, request.keys, packing, slicing, request.algorithm)
-    return answer(plan.result(outputs, schema, period_writer(*admitted)), admitted, request.policy)
+    return answer(plan.result(outputs, schema, writer), admitted, request.policy)
 
 
 def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> Explanation:

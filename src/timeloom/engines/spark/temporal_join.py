@@ -14,7 +14,6 @@ from timeloom.engines.spark.join import PRESERVED, SparkJoin
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.pieces import replication
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_periods import period_writer
 from timeloom.engines.spark.sequenced_remainders import Output, Remainders
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.model.explanation import Explanation
@@ -60,7 +59,7 @@ class Pairs(SparkJoin):
         outputs = tuple(_output(column, side, packing) for column in self.columns)
         fields = [T.StructField(field.name, field.dataType) for field in self.schema]
         plan = Remainders("temporal_join", mine, other, self.request.keys, packing, slicing)
-        return plan.result(outputs, T.StructType(fields), period_writer(self.left, self.right))
+        return plan.result(outputs, T.StructType(fields), self.writer)
 
 
 def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None = None) -> Any:

@@ -39,10 +39,9 @@ def period_columns(names: dict[str, str], schema: T.StructType, period: Period, 
     kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
     axis = kind.type.axis
     raw_start, raw_end = column_ticks(names[period.start], axis), column_ticks(names[period.end], axis)
-    sentinels = [kind.end_type.ticks_of(value, "open_end") for value in period.sentinels]
     is_open = f"{names[period.end]} IS NULL"
-    if sentinels:
-        is_open += f" OR {raw_end} IN ({', '.join(map(literal, sentinels))})"
+    if kind.sentinels:
+        is_open += f" OR {raw_end} IN ({', '.join(map(literal, kind.sentinels))})"
     return PeriodColumns(
         start=shifted(raw_start, period.start_shift),
         end=f"CASE WHEN {is_open} THEN {literal(FOREVER)} ELSE {shifted(raw_end, period.end_shift)} END",
