@@ -19,7 +19,7 @@ from timeloom.model.ticks import FOREVER, MAX_TICK
 Verdicts = NDArray[np.int8]
 
 VALID, NULL_START, REVERSED, EMPTY, LAST = range(5)
-"""What is found of a row; a period at the last tick cannot end, since ends are exclusive."""
+"""What is found of a row; a point at the last tick cannot end, since ends are exclusive."""
 
 ADMITTED, REFUSED, DROPPED, QUARANTINED = range(4)
 """What becomes of a row."""
@@ -72,7 +72,6 @@ def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
     if not empty.any() and not ticks.null_starts.any():
         return ends, verdict
     verdict[empty] = EMPTY
-    verdict[empty & (starts == MAX_TICK)] = LAST
     raw_starts = starts - np.int64(ticks.period.start_shift)
     raw_ends = np.where(ends == FOREVER, ends, ends - np.int64(ticks.period.end_shift))
     verdict[raw_ends < raw_starts] = REVERSED
@@ -80,7 +79,8 @@ def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
     if policy.empty != "point":
         return ends, verdict
     points = verdict == EMPTY
-    return np.where(points, starts + points, ends), np.where(points, VALID, verdict).astype(np.int8)
+    verdict[points] = np.where(starts[points] < MAX_TICK, VALID, LAST)
+    return np.where(points & (verdict == VALID), starts + points, ends), verdict
 
 
 def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
@@ -105,7 +105,7 @@ def reason_texts(period: Period) -> dict[int, str]:
         NULL_START: f"{period.start} is null",
         REVERSED: f"{period.end} is before {period.start}",
         EMPTY: f"the period is empty: {period.start} equals {period.end}",
-        LAST: f"{period.start} is the last tick of all, after which no period can end",
+        LAST: f"{period.start} is the last tick of all, after which no point can end",
     }
 
 
@@ -169,7 +169,7 @@ def _summary(verdict: Verdicts, side: str) -> str:
         NULL_START: "with a null start",
         REVERSED: "with an end before the start",
         EMPTY: "with an empty period",
-        LAST: "with a start at the last tick",
+        LAST: "with a point at the last tick",
     }
     counts = [f"{int((verdict == code).sum())} {text}" for code, text in words.items() if (verdict == code).any()]
     return f"dropped {int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table: {', '.join(counts)}"

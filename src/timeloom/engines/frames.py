@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from timeloom.engines.foreign_types import with_durations, with_named_zones
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 
 Restore = Callable[[pa.Table], Any]
@@ -60,7 +61,7 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
     if package == "polars":
         return frame.to_arrow(), _to_polars  # type: ignore[attr-defined]
     if package in ("duckdb", "_duckdb"):
-        return pa.table(frame.to_arrow_table()), _to_duckdb  # type: ignore[attr-defined]
+        return with_durations(pa.table(frame.to_arrow_table())), _to_duckdb  # type: ignore[attr-defined]
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame), _identity
     raise UsageError(
@@ -93,7 +94,7 @@ def _nullable(name: str) -> Any:
 def _to_polars(table: pa.Table) -> Any:
     import polars as pl
 
-    return pl.from_arrow(table)
+    return pl.from_arrow(with_named_zones(table))
 
 
 def _to_duckdb(table: pa.Table) -> Any:

@@ -87,7 +87,8 @@ def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitt
     verdict = _verdict(columns)
     if policy.empty == "point":
         point = f"{verdict} = {EMPTY}"
-        verdict = f"CASE WHEN {point} THEN {VALID} ELSE {verdict} END"
+        found = f"CASE WHEN {columns.start} < {literal(MAX_TICK)} THEN {VALID} ELSE {LAST} END"
+        verdict = f"(CASE WHEN {point} THEN {found} ELSE {verdict} END)"
         columns = replace(columns, end=f"CASE WHEN {point} THEN {shifted(columns.start, 1)} ELSE {columns.end} END")
     return Admitted(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict)
 
@@ -114,6 +115,5 @@ def merge_numbered(inputs: list[Admitted]) -> DataFrame:
 def _verdict(columns: PeriodColumns) -> str:
     return (
         f"(CASE WHEN {columns.start} IS NULL THEN {NULL_START} WHEN {columns.raw_end} < {columns.raw_start} "
-        f"THEN {REVERSED} WHEN {columns.start} = {literal(MAX_TICK)} THEN {LAST} "
-        f"WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
+        f"THEN {REVERSED} WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
     )
