@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.frames import Restore, require_columns
+from timeloom.engines.taking import take_rows
 from timeloom.engines.ticks import PeriodTicks, Ticks, read_period
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
@@ -56,11 +57,11 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
         warnings.warn(_summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=5)
     kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
     return Admitted(
-        table.take(pa.array(kept)),
+        take_rows(table, pa.array(kept)),
         starts[kept],
         ends[kept],
         ticks,
-        rejected_rows(table.take(pa.array(rejected)), verdict[rejected], period),
+        rejected_rows(take_rows(table, pa.array(rejected)), verdict[rejected], period),
     )
 
 

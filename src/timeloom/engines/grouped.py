@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from timeloom.engines.folding import Fold
 from timeloom.engines.keys import Keys, group_keys
 from timeloom.engines.period_writer import PeriodWriter
+from timeloom.engines.taking import taken
 from timeloom.engines.ticks import PeriodTicks
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import UsageError
 from timeloom.kernels.aggregate import Timeline
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK, saturate
@@ -40,7 +41,7 @@ class Grouped:
         cls, table: pa.Table, starts: Ticks, ends: Ticks, by: list[str], window: tuple[int, int] | None = None
     ) -> "Grouped":
         """Number the groups, leave out what does not touch the window, and fold."""
-        groups, count = group_numbers(table, by)
+        groups, count = group_keys(table, by)
         leaders = np.full(count, -1, np.int64)
         leaders[groups[::-1]] = np.arange(groups.size)[::-1]
         rows = np.arange(groups.size)
@@ -86,22 +87,11 @@ class Grouped:
         found: dict[str, Any] = {}
         if self.fold is not None:
             leaders = pa.array(self.leaders[starts // self.fold.width])
-            found = {name: table[name].take(leaders) for name in by}
+            found = {name: taken(table[name], leaders, name) for name in by}
             starts, ends = self.fold.unfold(starts), self.fold.unfold(ends)
         found[writer.period.start] = writer.starts(starts)
         found[writer.period.end] = writer.ends(ends)
         return found
-
-
-def group_numbers(table: pa.Table, by: list[str]) -> tuple[Keys, int]:
-    """Number the groups; says which column cannot be grouped by."""
-    for name in by:
-        kind = table.schema.field(name).type
-        if pa.types.is_nested(kind):
-            raise InvalidInputError(
-                f"column {name!r} is {kind}, whose values cannot be compared for grouping; choose the columns with by="
-            )
-    return group_keys(table, by)
 
 
 def window_ticks(within: tuple[Any, Any] | None, ticks: PeriodTicks) -> tuple[int, int] | None:

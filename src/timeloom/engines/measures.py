@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.key_types import comparable, plain_values
+from timeloom.engines.keys import NO_KEY, numbered
 from timeloom.engines.measure_task import Sweep, Task
 from timeloom.engines.measure_values import decimals, double_values, masked, order_codes, unfit
 from timeloom.errors import InvalidInputError
@@ -31,9 +33,7 @@ def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None)
     """Compute measures of one column for each period of the timeline; what they share is computed once."""
     if column is None:
         return {measure.name: pa.array(sweep.counts()) for measure in measures}
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    task = Task(sweep, column)
+    task = Task(sweep, plain_values(column))
     return {
         measure.name: _FUNCTIONS[measure.function](task, measure)
         if isinstance(measure.function, str)
@@ -114,11 +114,11 @@ def _taken(task: Task, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
 
 
 def _count_distinct(task: Task, measure: Measure) -> pa.Array:
-    if pa.types.is_nested(task.kind):
-        raise unfit(task.kind, measure)
-    encoded = pc.dictionary_encode(task.column)
-    codes = np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int32)
-    return pa.array(distinct(task.sweep.line, task.sweep.arranged(codes, -1), len(encoded.dictionary)))
+    try:
+        codes, count = numbered(comparable(pa.chunked_array([task.column]), str(measure.column)))
+    except InvalidInputError as error:
+        raise unfit(task.kind, measure) from error
+    return pa.array(distinct(task.sweep.line, task.sweep.arranged(codes.astype(np.int32), NO_KEY), count))
 
 
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:

@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.counting import Totals
+from timeloom.engines.key_types import plain_values
 from timeloom.engines.local.gather import Source
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limb_terms, limbs_of
@@ -20,9 +21,7 @@ def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measur
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
     if wanted.column is None:
         return pa.array(counts)
-    array = Source(right).column(wanted.column)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = plain_values(Source(right).column(wanted.column))
     if wanted.function in ("min", "max"):
         return _extreme(counting, array, wanted)
     present = counts

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.taking import taken
 from timeloom.engines.threads import in_parallel
 from timeloom.engines.ticks import whole
 
@@ -37,9 +37,9 @@ class Source:
         """Rows of a column; null positions give null."""
         column = self.column(name)
         if len(rows) <= _SLICE:
-            return pa.chunked_array([pc.take(column, rows)], column.type)
+            return pa.chunked_array([taken(column, rows, name)], column.type)
         slices = [rows.slice(first, _SLICE) for first in range(0, len(rows), _SLICE)]
-        return pa.chunked_array([pc.take(column, part) for part in slices], column.type)
+        return pa.chunked_array([taken(column, part, name) for part in slices], column.type)
 
     def plain(self, name: str) -> NDArray[np.generic] | None:
         """A column as a NumPy array if it is of fixed width and without nulls."""

@@ -1,12 +1,11 @@
 """The relation join on local tables."""
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
@@ -15,11 +14,13 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.counting import exists
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
-from timeloom.engines.local.gather import NO_ROW, Rows, Source, build, from_values, in_pieces, positions
+from timeloom.engines.local.gather import NO_ROW, Rows, build, from_values, in_pieces, positions
+from timeloom.engines.local.key_columns import JoinedSources
 from timeloom.engines.matches import Matches
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
 from timeloom.engines.period_writer import PeriodWriter
+from timeloom.engines.taking import take_rows
 from timeloom.engines.threads import cores
 from timeloom.kernels.sweep_join import Counters
 from timeloom.model.explanation import Explanation
@@ -42,7 +43,11 @@ class LocalJoin:
         self.axis = same_axis(self.left.ticks.type, self.right.ticks.type)
         self.boxes = request.relation.boxes(self.axis)
         self.writer = PeriodWriter.of([self.left.ticks, self.right.ticks], request.policy)
-        self.left_source, self.right_source = Source(self.left.table), Source(self.right.table)
+
+    @cached_property
+    def sources(self) -> JoinedSources:
+        """Where the columns of the result come from."""
+        return JoinedSources(self.left.table, self.right.table, self.request.keys)
 
     @property
     def rejected(self) -> pa.Table:
@@ -74,7 +79,7 @@ class LocalJoin:
         else:
             matched, _ = self.matches().matched()
         kept = np.flatnonzero(matched if self.request.how == "semi" else ~matched)
-        return self.left.table.select([column.left for column in self.columns]).take(pa.array(kept))
+        return take_rows(self.left.table.select([column.left for column in self.columns]), pa.array(kept))
 
 
 def join(left: object, right: object, request: JoinRequest) -> Any:
@@ -159,7 +164,7 @@ def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
     rights = [column for column in task.columns if column.origin == "right"]
     if len(lefts) != 1 or len(rights) != 1 or len(task.columns) != 2:
         return None
-    left, right = task.left_source, task.right_source
+    left, right = task.sources.left, task.sources.right
     left_values, right_values = left.plain(lefts[0].left), right.plain(rights[0].right)
     if left_values is None or right_values is None:
         return None
@@ -198,20 +203,13 @@ def _assemble(task: LocalJoin, page: tuple[Rows, Rows], threads: int) -> pa.Tabl
     lefts, rights = page
     left_rows, right_rows = positions(lefts), positions(rights)
 
-    def key(column: OutputColumn) -> pa.ChunkedArray:
-        values = task.left_source.take(column.left, left_rows)
-        if not left_rows.null_count:
-            return values
-        others = task.right_source.take(column.right, right_rows)
-        return pc.if_else(left_rows.is_valid(), values, others.cast(values.type))
-
     def make(column: OutputColumn) -> pa.ChunkedArray:
         if column.origin == "left":
-            return task.left_source.take(column.left, left_rows)
+            return task.sources.left.take(column.left, left_rows)
         if column.origin == "right":
-            return task.right_source.take(column.right, right_rows)
+            return task.sources.right.take(column.right, right_rows)
         if column.origin == "key":
-            return key(column)
+            return task.sources.key(column, lefts, rights)
         return _overlap(task, lefts, rights, column.origin)
 
     return build([(column.name, partial(make, column)) for column in task.columns], lefts.size, threads)

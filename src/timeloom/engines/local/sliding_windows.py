@@ -13,6 +13,7 @@ from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.taking import take_rows
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bisw import Ticks, Windows
@@ -92,7 +93,7 @@ def step_measures(
     starts, ends = np.concatenate([enter[rows], axis]), np.concatenate([leave[rows], axis + 1])
     swept = Sweep.of(starts, ends, rows.size, threads)
     names = list(dict.fromkeys(measure.column for measure in measures))
-    inside = Source(table.select([name for name in names if name is not None]).take(pa.array(rows)))
+    inside = Source(take_rows(table.select([name for name in names if name is not None]), pa.array(rows)))
     tasks = [
         partial(
             evaluate,
@@ -121,7 +122,7 @@ def changes(table: pa.Table, enter: Ticks, leave: Ticks, steps: int) -> pa.Table
     step = np.concatenate([enter[entering], leave[leaving]])
     change = np.concatenate([np.ones(entering.size, np.int8), np.full(leaving.size, -1, np.int8)])
     order = np.lexsort((rows, change, step))
-    taken = table.take(pa.array(rows[order]))
+    taken = take_rows(table, pa.array(rows[order]))
     return taken.add_column(0, STEP, pa.array(step[order])).add_column(1, CHANGE, pa.array(change[order]))
 
 
@@ -133,7 +134,7 @@ def members(table: pa.Table, enter: Ticks, leave: Ticks) -> pa.Table:
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)[:-1]]) if lengths.size else lengths
     step = np.arange(rows.size) - np.repeat(before - enter, lengths)
     order = np.argsort(step, kind="stable")
-    return table.take(pa.array(rows[order])).add_column(0, STEP, pa.array(step[order]))
+    return take_rows(table, pa.array(rows[order])).add_column(0, STEP, pa.array(step[order]))
 
 
 def _refuse_columns(table: pa.Table, names: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import to_arrow
 from timeloom.engines.instants import instant_ticks, stabbed
+from timeloom.engines.taking import take_rows
 from timeloom.engines.threads import cores
 from timeloom.model.stab import StabRequest
 
@@ -18,4 +19,4 @@ def stab(df: object, request: StabRequest) -> Any:
     admitted = admit(table, request.period, "input", request.policy)
     instants = instant_ticks(request.at, admitted.ticks.type)
     rows = np.flatnonzero(stabbed(admitted.starts, admitted.ends, instants, cores()))
-    return answer(admitted.table.take(pa.array(rows)), admitted.rejected, request.policy, restore)
+    return answer(take_rows(admitted.table, pa.array(rows)), admitted.rejected, request.policy, restore)

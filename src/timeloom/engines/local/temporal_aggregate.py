@@ -15,6 +15,7 @@ from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.period_writer import PeriodWriter
+from timeloom.engines.taking import take_rows
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.model.explanation import Explanation
@@ -67,7 +68,7 @@ def measured(
     The user's own functions are called one at a time, by the thread that called the verb.
     """
     wanted = table.select(sorted({measure.column for measure in measures if measure.column}))
-    source = Source(wanted if grouped.rows.size == table.num_rows else wanted.take(pa.array(grouped.rows)))
+    source = Source(wanted if grouped.rows.size == table.num_rows else take_rows(wanted, pa.array(grouped.rows)))
     ours: dict[Any, list[Measure]] = {}
     theirs: dict[Any, list[Measure]] = {}
     for measure in measures:

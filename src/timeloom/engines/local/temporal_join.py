@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
 from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
-from timeloom.engines.local.gather import NO_ROW, Source, build, in_pieces, positions
+from timeloom.engines.local.gather import NO_ROW, build, in_pieces, positions
+from timeloom.engines.local.key_columns import JoinedSources
 from timeloom.engines.matching import Side
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import Shared, TwoSides
@@ -103,7 +103,7 @@ class Assembly:
 
     def __init__(self, pair: LocalPair, layout: list[OutputColumn]) -> None:
         self.layout, self.period, self.writer = layout, pair.request.left_period, pair.writer()
-        self.left, self.right = Source(pair.left.table), Source(pair.right.table)
+        self.sources = JoinedSources(pair.left.table, pair.right.table, pair.request.keys)
 
     def table(self, rows: Shared, threads: int) -> pa.Table:
         """One piece of the result."""
@@ -113,16 +113,14 @@ class Assembly:
 
     def _column(self, column: OutputColumn, rows: Shared, left_rows: pa.Array, right_rows: pa.Array) -> pa.ChunkedArray:
         if column.origin == "right":
-            return self.right.take(column.right, right_rows)
+            return self.sources.right.take(column.right, right_rows)
         if column.left == self.period.start:
             return pa.chunked_array([self.writer.starts(rows.starts)])
         if column.left == self.period.end:
             return pa.chunked_array([self.writer.ends(rows.ends)])
-        values = self.left.take(column.left, left_rows)
-        if column.origin == "key" and left_rows.null_count:
-            others = self.right.take(column.right, right_rows).cast(values.type)
-            return pc.if_else(left_rows.is_valid(), values, others)
-        return values
+        if column.origin == "key":
+            return self.sources.key(column, rows.left, rows.right)
+        return self.sources.left.take(column.left, left_rows)
 
 
 def temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Any:

@@ -8,6 +8,7 @@ from timeloom.engines.admission import answer
 from timeloom.engines.frames import require_columns
 from timeloom.engines.keys import group_keys
 from timeloom.engines.local.count_join import LocalCount
+from timeloom.engines.taking import take_rows
 from timeloom.kernels.top_k import top_rows, top_rows_by_group
 from timeloom.model.count_join import TopRequest
 
@@ -22,5 +23,7 @@ def top_k(left: object, right: object, request: TopRequest) -> Any:
         rows = top_rows_by_group(counts, groups, request.k, all_ties=all_ties)
     else:
         rows = top_rows(counts, request.k, all_ties=all_ties)
-    result = task.left.table.take(pa.array(rows)).append_column(request.count.name, pa.array(counts[rows], pa.int64()))
+    result = take_rows(task.left.table, pa.array(rows)).append_column(
+        request.count.name, pa.array(counts[rows], pa.int64())
+    )
     return answer(result, task.rejected, request.count.policy, task.restore)

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from timeloom.engines.frames import require_columns
-from timeloom.engines.grouped import Grouped, group_numbers
+from timeloom.engines.grouped import Grouped
+from timeloom.engines.keys import group_keys
 from timeloom.engines.sequenced import subtract
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
@@ -63,7 +64,7 @@ class InnerGaps:
         by = [*self.by, SLICE]
         timed = np.flatnonzero(rows.starts < rows.ends)
         inner, starts, ends = gaps_of(table.take(pa.array(timed)), rows.starts[timed], rows.ends[timed], by, None)
-        groups, count = group_numbers(table, by)
+        groups, count = group_keys(table, by)
         leaders, low, high = np.full(count, -1), np.full(count, NO_TIME[0]), np.full(count, NO_TIME[1])
         leaders[groups] = np.arange(groups.size)
         np.minimum.at(low, groups, rows.starts)

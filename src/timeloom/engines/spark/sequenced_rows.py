@@ -12,7 +12,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.admission import VALID
-from timeloom.engines.grouped import group_numbers, window_ticks
+from timeloom.engines.grouped import window_ticks
+from timeloom.engines.keys import group_keys
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.admission import Admitted
 from timeloom.engines.spark.sequenced_dispatch import END, KEY, PARCELS, SLICE, START, Dispatch, opened
@@ -45,7 +46,7 @@ class GroupedRows:
 
     def __post_init__(self) -> None:
         schema = T.StructType([self.admitted.schema[name] for name in self.by])
-        group_numbers(to_arrow_schema(schema, timezone="UTC").empty_table(), list(self.by))
+        group_keys(to_arrow_schema(schema, timezone="UTC").empty_table(), list(self.by))
 
     @property
     def window(self) -> tuple[int, int] | None:
