@@ -94,9 +94,7 @@ def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
 def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table:
     """The rejected rows with their reasons."""
     reasons = reason_texts(period)
-    name = "reason"
-    while name in rows.column_names:
-        name += "_"
+    name = free_name("reason", rows.column_names)
     return rows.append_column(name, pa.array([reasons[code] for code in verdict.tolist()], pa.string()))
 
 
@@ -110,29 +108,60 @@ def reason_texts(period: Period) -> dict[int, str]:
     }
 
 
-def names_apart(columns: Iterable[tuple[str, Any]], taken: dict[str, Any], suffix: object) -> list[str]:
-    """Names for the columns of one more input: a name that is taken by a column of another type gets a suffix."""
-    return [f"{name}_{suffix}" if taken.setdefault(name, kind) != kind else name for name, kind in columns]
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name that is not taken yet: the wanted one, or the same with underscores behind it."""
+    known = set(taken)
+    while name in known:
+        name += "_"
+    return name
+
+
+@dataclass(frozen=True)
+class RejectedNames:
+    """The columns of a table of rejected rows of several inputs: the names of each input's own, and two of ours.
+
+    Columns of equal name and type share a column; a name that is taken by another type gets the input's suffix.
+    """
+
+    columns: tuple[tuple[str, ...], ...]
+    side: str
+    reason: str
+
+    @classmethod
+    def of(cls, inputs: "list[list[tuple[str, Any]]]", suffixes: "list[object]") -> "RejectedNames":
+        """Name the columns of inputs, which have names and types."""
+        taken: dict[str, Any] = {}
+        given = {name for columns in inputs for name, _ in columns}
+        found = []
+        for columns, suffix in zip(inputs, suffixes, strict=True):
+            names = []
+            for name, kind in columns:
+                if taken.setdefault(name, kind) != kind:
+                    name = free_name(f"{name}_{suffix}", given | taken.keys())
+                    taken[name] = kind
+                names.append(name)
+            found.append(tuple(names))
+        return cls(tuple(found), free_name("side", taken), free_name("reason", taken))
 
 
 def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
     """One table of the rejected rows of two inputs, told apart by a first column ``side``."""
-    taken: dict[str, Any] = {field.name: field.type for field in left.schema}
-    renamed = names_apart(((field.name, field.type) for field in right.schema), taken, "right")
-    parts = []
-    for side, rows in (("left", left), ("right", right.rename_columns(renamed))):
-        parts.append(rows.add_column(0, "side", pa.array([side] * rows.num_rows, pa.string())))
-    return pa.concat_tables(parts, promote_options="default")
+    return _merged([left, right], ["left", "right"], pa.string())
 
 
 def merge_numbered(tables: "list[pa.Table]") -> pa.Table:
     """One table of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
-    taken: dict[str, Any] = {}
+    return _merged(tables, list(range(1, len(tables) + 1)), pa.int64())
+
+
+def _merged(tables: "list[pa.Table]", sides: "list[Any]", kind: pa.DataType) -> pa.Table:
+    """Rejected rows, whose last column is the reason."""
+    schemas = [[(field.name, field.type) for field in table.schema][:-1] for table in tables]
+    named = RejectedNames.of(schemas, sides)
     parts = []
-    for number, rows in enumerate(tables, start=1):
-        renamed = names_apart(((field.name, field.type) for field in rows.schema), taken, number)
-        sides = pa.array(np.full(rows.num_rows, number))
-        parts.append(rows.rename_columns(renamed).add_column(0, "side", sides))
+    for rows, names, side in zip(tables, named.columns, sides, strict=True):
+        renamed = rows.rename_columns([*names, named.reason])
+        parts.append(renamed.add_column(0, named.side, pa.repeat(pa.scalar(side, kind), rows.num_rows)))
     return pa.concat_tables(parts, promote_options="default")
 
 

@@ -20,13 +20,18 @@ def is_spark(frame: object) -> bool:
 def to_arrow(frame: object, side: str) -> tuple[pa.Table, Restore]:
     """Convert a local table to Arrow, and say how to convert a result back into its kind."""
     table, restore = _converted(frame, side)
-    names = table.column_names
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InvalidInputError(
-            f"the {side} table has more than one column named {', '.join(map(repr, repeated))}; rename them first"
-        )
+    refuse_repeated(table.column_names, side)
     return table, restore
+
+
+def refuse_repeated(names: "list[str]", side: str) -> None:
+    """Refuse a table in which a name stands for several columns."""
+    if len(set(names)) == len(names):
+        return
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    raise InvalidInputError(
+        f"the {side} table has more than one column named {', '.join(map(repr, repeated))}; rename them first"
+    )
 
 
 def family_of(frames: "dict[str, object]") -> str:
@@ -55,6 +60,7 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
         return pa.Table.from_batches([frame]), _identity
     package = type(frame).__module__.partition(".")[0]
     if package == "pandas" and type(frame).__name__ == "DataFrame":
+        refuse_repeated([str(name) for name in frame.columns], side)  # type: ignore[attr-defined]
         return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), _to_pandas
     if package == "polars" and type(frame).__name__ == "LazyFrame":
         raise UsageError(f"the {side} input is a polars LazyFrame, which has no rows yet; call .collect() first")

@@ -19,6 +19,7 @@ from timeloom.engines.spark.counting_parts import Part
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting_totals import finished, part_field, parts_of, result_type, total
 from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.keys import as_given
 from timeloom.engines.spark.pieces import replication
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.engines.spark.workers import mapped
@@ -122,6 +123,7 @@ def count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> "Dat
 
 def answer(task: SparkCount, result: DataFrame) -> "DataFrame | Quarantined":
     """Hand out a result, with the rejected rows when they were asked for."""
+    result = as_given(result, task.schema, task.left)
     if task.request.policy.on_invalid == "quarantine":
         return Quarantined(result, merge_rejected(task.left, task.right))
     return result

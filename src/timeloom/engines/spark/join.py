@@ -15,7 +15,7 @@ from timeloom.engines.spark.boundaries import Slicing, sampled_share
 from timeloom.engines.spark.broadcast import Broadcast
 from timeloom.engines.spark.distribution import Distribution, Sent
 from timeloom.engines.spark.expanding import block_schema, expanded, suits
-from timeloom.engines.spark.keys import check_keys, key_hashes, no_key
+from timeloom.engines.spark.keys import aligned, as_given, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
@@ -50,9 +50,11 @@ class SparkJoin:
     def __init__(self, left: DataFrame, right: DataFrame, request: JoinRequest, layout: "Layout | None" = None) -> None:
         self.request = request
         self.spark = left.sparkSession
-        self.left: Admitted = admit(left, request.left_period, "left", request.policy)
-        self.right: Admitted = admit(right, request.right_period, "right", request.policy)
-        check_keys(self.left, self.right, request.keys)
+        admitted = (
+            admit(left, request.left_period, "left", request.policy),
+            admit(right, request.right_period, "right", request.policy),
+        )
+        self.left, self.right = aligned(*admitted, request.keys)
         lay_out = layout or partial(_layout, request=request)
         self.columns = lay_out(self.left.schema, self.right.schema)
         kinds = self.left.columns.kind, self.right.columns.kind
@@ -167,7 +169,7 @@ class SparkJoin:
             undecided = plan.undecided(side)
             if undecided is not None:
                 result = result.unionAll(self._decided(plan, matcher, side, undecided))
-        return result
+        return as_given(result, self.schema, self.left) if self.request.how in ("semi", "anti") else result
 
     @cached_property
     def runs(self) -> bool:

@@ -1,39 +1,56 @@
-"""Equality keys on Spark: one hash for equal keys of both sides, and which rows have no key."""
+"""Equality keys on Spark: in the type that both sides share, with one hash for equal keys, and which rows have none."""
+
+from dataclasses import replace
 
 import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.frames import require_columns
-from timeloom.engines.keys import shared_keys
+from timeloom.engines.keys import shared_type, unequal
 from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.columns import arrow_schema
+from timeloom.errors import InvalidInputError
 from timeloom.model.naming import Keys
 
+EXACT = 2**53
+"""Whole numbers up to this are doubles, too."""
 
-def check_keys(left: Admitted, right: Admitted, keys: Keys) -> None:
-    """Refuse keys that are missing or cannot be equal, in the words of the local engine."""
-    tables = []
+
+def aligned(left: Admitted, right: Admitted, keys: Keys) -> tuple[Admitted, Admitted]:
+    """Both sides with their keys in common types; keys that cannot be equal are refused as by the local engine."""
     for side, names in ((left, keys.left), (right, keys.right)):
         require_columns(side.schema.names, list(names), side.side)
-        fields = T.StructType([side.schema[name] for name in names])
-        tables.append(to_arrow_schema(fields, timezone="UTC").empty_table())
-    shared_keys(tables[0], tables[1], list(keys.left), list(keys.right))
+    kinds = [_common(left, right, pair) for pair in zip(keys.left, keys.right, strict=True)]
+    return _cast(left, dict(zip(keys.left, kinds, strict=True))), _cast(
+        right, dict(zip(keys.right, kinds, strict=True))
+    )
+
+
+def as_given(frame: DataFrame, schema: T.StructType, admitted: Admitted) -> DataFrame:
+    """A result whose first columns are a side's, with the types that the user gave them; its schema is known."""
+    given = {field.name: field for field in admitted.given}
+    if all(given[field.name].dataType == field.dataType for field in schema if field.name in given):
+        return frame
+    places = [f"c{number}" for number in range(len(schema))]
+    columns = [
+        F.col(place).cast(given.get(field.name, field).dataType).alias(field.name, metadata=field.metadata or {})
+        for place, field in zip(places, schema, strict=True)
+    ]
+    return frame.toDF(*places).select(*columns)
 
 
 def key_hashes(left: Admitted, right: Admitted, keys: Keys) -> tuple[str, str]:
-    """Hash the keys of both sides, in SQL, so that equal keys have equal hashes.
+    """Hash the keys of both sides, in SQL, so that equal keys have equal hashes: Spark's hash knows one zero only.
 
     A row without a key meets nobody, so its hash may be any; that of its period spreads such rows.
     """
-    columns: tuple[list[str], list[str]] = ([], [])
-    for pair in zip(keys.left, keys.right, strict=True):
-        kinds = [side.schema[name].dataType for side, name in zip((left, right), pair, strict=True)]
-        for found, side, name in zip(columns, (left, right), pair, strict=True):
-            found.extend(_hashed(side.column(name), kinds))
     hashes = []
-    for side, names, found in zip((left, right), (keys.left, keys.right), columns, strict=True):
+    for side, names in zip((left, right), (keys.left, keys.right), strict=True):
         spread = f"xxhash64({side.columns.raw_start}, {side.columns.raw_end})"
-        key = f"xxhash64({', '.join(found)})" if found else "0L"
+        key = f"xxhash64({', '.join(map(side.column, names))})" if names else "0L"
         hashes.append(f"CASE WHEN {no_key(side, names)} THEN {spread} ELSE {key} END")
     return hashes[0], hashes[1]
 
@@ -43,15 +60,54 @@ def no_key(side: Admitted, names: tuple[str, ...]) -> str:
     return "(" + " OR ".join(f"{side.column(name)} IS NULL" for name in names) + ")"
 
 
-def _hashed(column: str, kinds: list[T.DataType]) -> list[str]:
-    """What to hash of a key column: the value in the type that both sides share.
-
-    Values of different time types are left out, as a cast between them depends on the session's zone.
-    """
+def _common(left: Admitted, right: Admitted, names: tuple[str, str]) -> T.DataType:
+    fields = [side.schema[name] for side, name in zip((left, right), names, strict=True)]
+    first, second = (
+        arrow_schema(T.StructType([field]), side.side, comparing=True)
+        for side, field in zip((left, right), fields, strict=True)
+    )
+    common = shared_type(first, second, names)
+    kinds = [field.dataType for field in fields]
     if kinds[0] == kinds[1]:
-        return [column]
-    if any(isinstance(kind, T.DateType | T.TimestampType | T.TimestampNTZType) for kind in kinds):
-        return []
-    schemas = [pa.schema([("key", to_arrow_type(kind))]) for kind in kinds]
-    common = pa.unify_schemas(schemas, promote_options="permissive").types[0]
-    return [f"CAST({column} AS {from_arrow_type(common).simpleString()})"]
+        return kinds[0]
+    if pa.types.is_decimal256(common):
+        raise unequal(names, (kinds[0].simpleString(), kinds[1].simpleString()))
+    if pa.types.is_time(common):
+        return max(kinds, key=T.DataType.simpleString)
+    return from_arrow_type(common, prefer_timestamp_ntz=True)
+
+
+def _cast(side: Admitted, kinds: dict[str, T.DataType]) -> Admitted:
+    """A side with some columns in other types."""
+    kinds = {name: kind for name, kind in kinds.items() if side.schema[name].dataType != kind}
+    if not kinds:
+        return side
+    for name in (side.period.start, side.period.end):
+        if name in kinds:
+            raise InvalidInputError(
+                f"the key {name!r} of the {side.side} table belongs to its period, and the other side's key is of "
+                f"another type; cast {name!r} to {kinds[name].simpleString()} first"
+            )
+    fields = [
+        T.StructField(field.name, kinds.get(field.name, field.dataType), field.nullable, field.metadata)
+        for field in side.schema
+    ]
+    columns = [
+        _widened(side, field, kinds[field.name]) if field.name in kinds else F.col(side.column(field.name))
+        for field in side.schema
+    ]
+    return replace(side, all_rows=side.all_rows.select(*columns), schema=T.StructType(fields))
+
+
+def _widened(side: Admitted, field: T.StructField, kind: T.DataType) -> Column:
+    """A key in the common type; whole numbers that no double equals are refused, not rounded."""
+    column = F.col(side.column(field.name))
+    cast = column.cast(kind)
+    if isinstance(field.dataType, T.LongType) and isinstance(kind, T.DoubleType):
+        text = (
+            f"the key {field.name!r} of the {side.side} table is bigint, and not all of its values fit into double, "
+            "which both sides share; cast both sides to one type that holds them, such as decimal(38, 0) or text"
+        )
+        fits = column.isNull() | column.between(-EXACT, EXACT)
+        cast = F.when(fits, cast).otherwise(F.raise_error(F.lit(text)).cast(kind))
+    return cast.alias(side.column(field.name))

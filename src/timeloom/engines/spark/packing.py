@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.columns import arrow_schema
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class Packing:
         """Pack the wanted columns of both tables."""
         types: list[T.DataType] = []
         places: list[dict[str, int]] = []
-        for schema, names in zip((left, right), wanted, strict=True):
+        for side, schema, names in zip(("left", "right"), (left, right), wanted, strict=True):
+            arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), side)
             taken: dict[str, int] = {}
             for name in dict.fromkeys(names):
                 kind = schema[name].dataType

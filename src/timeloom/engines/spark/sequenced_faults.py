@@ -86,7 +86,5 @@ def answer(result: DataFrame, inputs: Sequence[Admitted], policy: Policy) -> Any
     if policy.on_invalid != "quarantine":
         return result
     if len(inputs) == 1:
-        names = inputs[0].rejected.columns
-        unnamed = inputs[0].rejected.toDF("the side", *names[1:])
-        return Quarantined(result, unnamed.drop("the side"))
+        return Quarantined(result, inputs[0].rejected)
     return Quarantined(result, merge_rejected(inputs[0], inputs[1]))

@@ -22,7 +22,7 @@ def period_type(writer: PeriodWriter) -> T.DataType:
 def result_fields(admitted: Admitted, names: Iterable[str], writer: PeriodWriter) -> list[T.StructField]:
     """Fields of a table, its period columns as they are written: an open end may be null even if no input was."""
     period, kind = (admitted.period.start, admitted.period.end), period_type(writer)
-    fields = [admitted.schema[name] for name in names]
+    fields = [admitted.given[name] for name in names]
     return [
         T.StructField(field.name, kind, metadata=field.metadata) if field.name in period else field for field in fields
     ]

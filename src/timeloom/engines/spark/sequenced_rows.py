@@ -16,6 +16,7 @@ from timeloom.engines.grouped import window_ticks
 from timeloom.engines.keys import group_keys
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.admission import Admitted
+from timeloom.engines.spark.columns import arrow_schema
 from timeloom.engines.spark.sequenced_dispatch import END, KEY, PARCELS, SLICE, START, Dispatch, opened
 from timeloom.engines.spark.sequenced_faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
@@ -45,8 +46,10 @@ class GroupedRows:
     order_by: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        schema = T.StructType([self.admitted.schema[name] for name in self.by])
-        group_keys(to_arrow_schema(schema, timezone="UTC").empty_table(), list(self.by))
+        schema = self.admitted.schema
+        arrow_schema(T.StructType([schema[name] for name in self.columns]), "input")
+        groups = arrow_schema(T.StructType([schema[name] for name in self.by]), "input", comparing=True)
+        group_keys(groups.empty_table(), list(self.by))
 
     @property
     def window(self) -> tuple[int, int] | None:

@@ -17,12 +17,12 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from timeloom.engines.admission import Quarantined
-from timeloom.engines.frames import require_columns
+from timeloom.engines.frames import refuse_repeated, require_columns
 from timeloom.engines.history import read_history
 from timeloom.engines.local import sliding_windows as local
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.spark.columns import arrow_schema, mapped_by_place, places
 from timeloom.engines.spark.sequenced_measures import measure_fields
-from timeloom.engines.spark.workers import mapped
 from timeloom.errors import UsageError
 from timeloom.kernels.bisw import Ticks, Windows
 from timeloom.model.explanation import Explanation
@@ -51,7 +51,8 @@ def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quara
     if request.deltas:
         result = plan.changes()
     elif request.rows:
-        result = plan.members(list(plan.sample.column_names))
+        names = list(plan.sample.column_names)
+        result = plan.members(names).toDF(STEP, *names)
     else:
         result = plan.aggregates()
     return Quarantined(result, plan.rejected()) if request.policy.on_invalid == "quarantine" else result
@@ -70,10 +71,11 @@ class Plan:
 
     def __init__(self, df: DataFrame, request: WindowRequest) -> None:
         schema = df.schema
-        self.df = df
+        refuse_repeated(schema.names, "input")
+        self.rows = df.toDF(*places(len(schema)))
         self.request = request
         self.schema = schema
-        self.sample = to_arrow_schema(schema, timezone="UTC").empty_table()
+        self.sample = arrow_schema(schema, "input").empty_table()
         require_columns(schema.names, [m.column for m in request.measures if m.column], "input")
         for period in (request.sys_period, request.app_period):
             require_columns(schema.names, [period.start, period.end], "input")
@@ -88,23 +90,25 @@ class Plan:
         """The rows that enter and leave."""
         none = self.history.sys_start
         schema = _spark_schema(local.changes(self.sample, none, none, self.request.steps).schema)
-        return mapped(self.df, partial(_changes, request=self.request, windows=self.windows), schema)
+        task = partial(_changes, request=self.request, windows=self.windows)
+        return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
     def members(self, columns: list[str]) -> DataFrame:
-        """The rows inside each step."""
+        """The rows inside each step: the step, and these columns, named by position."""
         none = self.history.sys_start
         sample = local.members(self.sample, none, none).select([STEP, *columns])
         task = partial(_members, request=self.request, windows=self.windows, columns=columns)
-        return mapped(self.df, task, _spark_schema(sample.schema))
+        return mapped_by_place(self.rows, self.schema.names, task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
         """The rows with an invalid period, and why."""
         sample = local.admit_history(self.sample, self.request)[1]
-        return mapped(self.df, partial(_rejected, request=self.request), _spark_schema(sample.schema))
+        task, schema = partial(_rejected, request=self.request), _spark_schema(sample.schema)
+        return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
     def aggregates(self) -> DataFrame:
         """One row a step, in order, also for steps without rows."""
-        spark, request = self.df.sparkSession, self.request
+        spark, request = self.rows.sparkSession, self.request
         steps = spark.range(request.steps + 1).withColumnRenamed("id", STEP)
         pieces = [piece for piece in (self._from_parts(), self._from_rows()) if piece is not None]
         joined = reduce(lambda left, right: left.join(right, STEP, "left"), pieces, steps)
@@ -113,7 +117,9 @@ class Plan:
             bounds = pa.table({STEP: _axis(request)} | local.window_columns(self.windows, self.history))
             joined = joined.join(F.broadcast(spark.createDataFrame(bounds, _spark_schema(bounds.schema))), STEP)
             names = bounds.column_names
-        return joined.select(*names, *(self._finished(measure) for measure in request.measures)).orderBy(STEP)
+        measures = [self._finished(measure).alias(f"m{at}") for at, measure in enumerate(request.measures)]
+        ordered = joined.select(*names, *measures).orderBy(STEP)
+        return ordered.toDF(*names, *(measure.name for measure in request.measures))
 
     def _from_parts(self) -> DataFrame | None:
         """Measures that tasks compute for themselves and Spark adds up."""
@@ -122,11 +128,13 @@ class Plan:
         request = self.request
         needed = {request.sys_period.start, request.sys_period.end, request.app_period.start, request.app_period.end}
         needed |= {part.column for part in self.parts if part.column}
-        frame = self.df.select([F.col(_quoted(name)) for name in self.schema.names if name in needed])
+        used = [name for name in self.schema.names if name in needed]
+        frame = self.rows.select(*(f"c{self.schema.names.index(name)}" for name in used))
         sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
         task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
         totals = [_TOTAL[str(part.function)](part.name).alias(part.name) for part in self.parts]
-        return mapped(frame, task, _spark_schema(sample.schema)).groupBy(STEP).agg(*totals)
+        found = mapped_by_place(frame, used, task, _spark_schema(sample.schema)).toDF(*sample.column_names)
+        return found.groupBy(STEP).agg(*totals)
 
     def _from_rows(self) -> DataFrame | None:
         """Measures that need all rows of a step at once."""
@@ -138,15 +146,16 @@ class Plan:
                     f"select {measure.name!r}: rows of a DataFrame have no order, so {measure.function!r} of a step is "
                     "not defined; use min or max, or a callable"
                 )
-        fields = [T.StructField(measure.name, self.kinds[measure.name]) for measure in self.whole]
+        fields = [T.StructField(f"whole_{at}", self.kinds[one.name]) for at, one in enumerate(self.whole)]
         schema = T.StructType([T.StructField(STEP, T.LongType()), *fields])
         kinds, measures = to_arrow_schema(schema, timezone="UTC").types[1:], self.whole
 
-        def whole_step(rows: pa.Table) -> pa.Table:
-            return _whole_step(rows, measures, kinds)
+        columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column))
 
-        columns = dict.fromkeys(measure.column for measure in self.whole if measure.column)
-        return self.members(list(columns)).groupBy(STEP).applyInArrow(whole_step, schema)
+        def whole_step(rows: pa.Table) -> pa.Table:
+            return _whole_step(rows.rename_columns([STEP, *columns]), measures, kinds).rename_columns(schema.names)
+
+        return self.members(columns).groupBy("c0").applyInArrow(whole_step, schema)
 
     def _measured(self, measures: tuple[Measure, ...]) -> dict[str, pa.Array]:
         """The measures of no rows, for their types."""
@@ -159,10 +168,10 @@ class Plan:
         if measure.function == "avg":
             value = parts["sum"] / parts["count"]
         else:
-            value = parts[measure.function] if _has_parts(measure) else F.col(_quoted(measure.name))
+            value = parts[measure.function] if _has_parts(measure) else F.col(f"whole_{self.whole.index(measure)}")
         if measure.function in ("count", "count_distinct"):
             value = F.coalesce(value, F.lit(0))
-        return value.cast(self.kinds[measure.name]).alias(measure.name)
+        return value.cast(self.kinds[measure.name])
 
 
 def _has_parts(measure: Measure) -> bool:
@@ -181,10 +190,6 @@ def _parts(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
 def _spark_schema(schema: pa.Schema) -> T.StructType:
     """The types of an Arrow schema in Spark; a timestamp without zone stays without."""
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _axis(request: WindowRequest) -> pa.Array:

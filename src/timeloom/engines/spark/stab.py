@@ -14,6 +14,7 @@ from timeloom.engines.admission import VALID
 from timeloom.engines.admission import admit as admit_locally
 from timeloom.engines.instants import instant_ticks, stabbed
 from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.columns import arrow_schema
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.ticks import PeriodColumns, literal
 from timeloom.engines.spark.workers import mapped
@@ -41,6 +42,7 @@ def stab(df: DataFrame, request: StabRequest) -> Any:
     found = admitted.rows.where(f"{admitted.verdict} <> {VALID} OR {active}" if judges else active)
     names = tuple(admitted.schema.names)
     if judges or instants.size > FEW:
+        arrow_schema(admitted.schema, "input")
         task = StabTask(request.period, request.policy, instants, names)
         found = mapped(found, task, _renamed(admitted))
     return answer(found.toDF(*names), [admitted], request.policy)

@@ -7,7 +7,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.axes import same_axis
 from timeloom.engines.spark.admission import Admitted, admit
-from timeloom.engines.spark.keys import check_keys
+from timeloom.engines.spark.keys import aligned
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
@@ -51,8 +51,10 @@ def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: Antijo
 
 
 def _admitted(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> tuple[Admitted, Admitted]:
-    first = admit(left, request.left_period, "left", request.policy)
-    second = admit(right, request.right_period, "right", request.policy)
-    check_keys(first, second, request.keys)
+    first, second = aligned(
+        admit(left, request.left_period, "left", request.policy),
+        admit(right, request.right_period, "right", request.policy),
+        request.keys,
+    )
     same_axis(first.columns.kind.type, second.columns.kind.type)
     return first, second
