@@ -37,7 +37,7 @@ def arrow_schema(schema: T.StructType, side: str, *, comparing: bool = False) ->
 
 @dataclass(frozen=True)
 class Named:
-    """A task that sees columns under the user's names; between tasks they are named by position, so any name is safe."""
+    """A task that sees columns under the user's names. Outside they are named by position, so any name is safe."""
 
     task: Task
     names: tuple[str, ...]

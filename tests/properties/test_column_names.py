@@ -1,0 +1,80 @@
+"""No name of a column clashes with one that is used inside: results are those of tables with harmless names."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from strange_names import NAMES, WRITTEN, numbered, table, verbs
+
+import timeloom as tl
+
+
+def columns(found: pa.Table) -> list[list[object]]:
+    """Columns without their names; reasons tell the name of a column."""
+    return [
+        [str(value).endswith(" is null") for value in column.to_pylist()] if _tells(column) else column.to_pylist()
+        for column in found.columns
+    ]
+
+
+def _tells(column: pa.ChunkedArray) -> bool:
+    return any(str(value).endswith(" is null") for value in column.to_pylist())
+
+
+@pytest.mark.parametrize("verb", verbs(NAMES))
+@pytest.mark.parametrize("turn", range(0, len(NAMES), 7))
+def test_any_name_may_stand_for_the_period_the_key_and_the_payload(verb, turn):
+    names = [name for name in NAMES[turn:] + NAMES[:turn] if name not in WRITTEN.get(verb, set())]
+    given, plain = table(names), table(numbered(names))
+    found = verbs(names)[verb](given, given)
+    expected = verbs(numbered(names))[verb](plain, plain)
+    assert columns(found.result) == columns(expected.result)
+    assert columns(found.rejected) == columns(expected.rejected)
+    known = dict(zip(numbered(names), names, strict=True))
+    suffix = " of the other"
+    for one, other in ((name, name.removesuffix(suffix)) for name in expected.result.column_names):
+        assert known.get(other, other) + one[len(other) :] in found.result.column_names
+    assert found.rejected.num_rows == (2 if "side" in expected.rejected.column_names else 1) + ("window" in verb)
+
+
+def test_rejected_rows_keep_columns_of_equal_name_and_other_type_apart():
+    left = pa.table({"start": [None], "end": [1], "reason": [1], "side": [1], "k": [1], "k_right": [1]}, _schema("k"))
+    right = pa.table({"start": [None], "end": [1], "k": ["x"], "k_right": [2.5]}, _schema())
+    rejected = tl.join(left, right, how="semi", on_invalid="quarantine").rejected
+    assert rejected.column_names[0] == "side_"
+    assert rejected.to_pylist()[1] | {"start": 0} == {
+        "side_": "right",
+        "start": 0,
+        "end": 1,
+        "reason": None,
+        "side": None,
+        "k": None,
+        "k_right": None,
+        "reason_": "start is null",
+        "k_right_": "x",
+        "k_right_right": 2.5,
+    }
+
+
+def _schema(*more: str) -> pa.Schema:
+    kinds = {"start": pa.int64(), "end": pa.int64()}
+    if more:
+        return pa.schema(kinds | dict.fromkeys(("reason", "side", "k", "k_right"), pa.int64()))
+    return pa.schema(kinds | {"k": pa.string(), "k_right": pa.float64()})
+
+
+@pytest.mark.parametrize("verb", verbs(NAMES))
+def test_names_that_stand_for_two_columns_are_refused(verb):
+    names = ["from", "to", "key", "v", "w"]
+    plain = table(names)
+    arrow = plain.append_column("v", plain["w"])
+    pandas = pd.DataFrame([[0, 5, "a", 1, 2, 3]], columns=[*names, "v"])
+    for bad in (arrow, pandas):
+        good = plain if bad is arrow else plain.to_pandas()
+        for side, sides in (("left|input", (bad, good)), ("right", (good, bad))):
+            if side == "right" and verb not in ("join", "anti", "count_join", "top_k", *_SEQUENCED):
+                continue
+            with pytest.raises(tl.InvalidInputError, match=f"the ({side}) table has more than one column named 'v'"):
+                verbs(names)[verb](*sides)
+
+
+_SEQUENCED = ("temporal_join", "temporal_antijoin")
