@@ -128,7 +128,7 @@ def appended(events: Events) -> tl.StabForest:
 
 def same_forest(one: tl.StabForest, other: tl.StabForest) -> None:
     """Single appends must have made the structure that bulk building makes, node by node."""
-    ours, theirs = one._settled().forest, other._settled().forest
+    ours, theirs = one._shared.settled().forest, other._shared.settled().forest
     assert np.array_equal(ours.counts[:3], theirs.counts[:3])
     nodes = int(ours.counts[1])
     for name in ("first", "own_stop", "last_end", "earliest"):

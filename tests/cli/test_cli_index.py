@@ -28,6 +28,7 @@ def test_an_index_is_built_and_described(events, capsys):
         "events": 3,
         "not settled": 0,
         "open": 1,
+        "axis": "integer",
         "order": "start_end",
         "first start": 1,
         "last start": 8,

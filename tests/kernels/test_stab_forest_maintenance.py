@@ -33,7 +33,7 @@ def closed(events):
 
 
 def check(forest, events, instants):
-    index = forest._settled()
+    index = forest._shared.settled()
     check_shape(read_shape(index.forest))
     assert len(forest) == len(events)
     for t in instants:
@@ -88,7 +88,7 @@ def test_single_appends_make_the_forest_that_build_makes(pairs):
         check(forest, events[: len(forest)], [event[0]])
     check(forest, events, range(-1, 20))
     whole = StabForest.build([s for s, _ in events], [e for _, e in events])
-    assert read_shape(forest._settled().forest)["points"] == read_shape(whole._settled().forest)["points"]
+    assert read_shape(forest._shared.settled().forest)["points"] == read_shape(whole._shared.settled().forest)["points"]
 
 
 def test_many_appends_pass_the_buffer_and_the_room():
@@ -139,7 +139,7 @@ def test_finish_of_example_a_2(indexed):
     forest.stab(0)
     name, end = case["input"]["set_end"]
     forest.finish(handles[name], end + 1)
-    index = forest._settled()
+    index = forest._shared.settled()
     shape = read_shape(index.forest)
     check_shape(shape)
     ids = index.names(np.arange(5)).tolist()

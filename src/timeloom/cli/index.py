@@ -43,7 +43,7 @@ def info(file: str, as_json: bool) -> None:
 
     facts = StabForest.load(file).describe()
     if as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps(facts, default=str))
         return
     width = max(map(len, facts))
     for name, value in facts.items():

@@ -19,5 +19,5 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """
     kernel: Any = numba.njit(nogil=True, error_model="numpy")(function)
     if hasattr(kernel, "enable_caching") and KernelPlace.from_function(function, function.__code__.co_filename):
-        kernel._cache = KernelCache(function)
+        kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return cast("Callable[P, T]", kernel)

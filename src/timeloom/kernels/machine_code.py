@@ -30,16 +30,16 @@ _IMPORTS = re.compile(
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(FunctionCache):
     """The compiled forms of one kernel, on disk."""
 
-    class _Files(CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes: list[type] = []  # noqa: RUF012
+    class _Files(CompileResultCacheImpl):
+        pass
 
     _impl_class = _Files
 
 
-class KernelPlace(_CacheLocator):  # type: ignore[misc]
+class KernelPlace(_CacheLocator):
     """A directory for each state of a kernel's module and of all that it imports, so that none can hold stale code.
 
     Numba by itself checks only the file that defines a function, but inlines kernels of other files.
@@ -69,7 +69,7 @@ class KernelPlace(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
-KernelCache._Files._locator_classes = [KernelPlace]
+KernelCache._Files._locator_classes = [KernelPlace]  # type: ignore[list-item]
 
 
 @cache

@@ -5,9 +5,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from timeloom.engines.ticks import TimeType
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
+from timeloom.stab_forest.instants import written
 
 Order = Literal["start_end", "start", "watermark"]
 
@@ -15,12 +17,17 @@ _MEND = "sort the events first, or build a new forest from all of them with Stab
 
 
 class Arrivals:
-    """The order that a forest asks for, and the events that were accepted but not yet indexed, by ascending id."""
+    """The order that a forest asks for, its axis, and the events accepted but not yet indexed, by ascending id.
 
-    def __init__(self, order: Order) -> None:
+    ``due`` says that some of them can be indexed; in order ``"watermark"`` the others wait.
+    """
+
+    def __init__(self, order: Order, axis: TimeType | None = None) -> None:
         if order not in get_args(Order):
             raise UsageError(f"order={order!r} is unknown. {did_you_mean(str(order), get_args(Order))}")
         self.order = order
+        self.axis = axis
+        self.due = False
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.ids: list[int] = []
@@ -47,6 +54,8 @@ class Arrivals:
             raise self._early(start)
         elif start == self.last_start and end < self.last_end and self.order == "start_end":
             raise self._unsorted(start, end, self.last_end)
+        else:
+            self.due = True
         if end != FOREVER:
             self.last_end = end
         elif start != self.last_start:
@@ -98,37 +107,51 @@ class Arrivals:
             )
         if watermark < self.watermark:
             raise InvalidInputError(
-                f"the watermark {watermark} lies {self.watermark - watermark} ticks before the present one, "
-                f"{self.watermark}; expected it to advance"
+                f"the watermark {self._show(watermark)} lies {self.watermark - watermark} ticks before the present "
+                f"one, {self._show(self.watermark)}; expected it to advance"
             )
         self.watermark = watermark
+        self.due = bool(self.ids)
 
-    def take(self) -> tuple[Ticks, Ticks, Ticks]:
-        """Hand over the settled events: starts, ends, ids."""
+    def settled(self) -> tuple[Ticks, Ticks, Ticks]:
+        """The events that can be indexed: starts, ends, ids. They stay here until they are dropped."""
         waiting = np.array(self.starts, np.int64), np.array(self.ends, np.int64), np.array(self.ids, np.int64)
-        settled = np.ones(len(self), np.bool_)
-        if self.order == "watermark":
-            settled = waiting[0] < self.watermark
-        self.starts, self.ends, self.ids = (column[~settled].tolist() for column in waiting)
-        starts, ends, ids = (column[settled] for column in waiting)
+        if self.order != "watermark":
+            return waiting
+        starts, ends, ids = (column[waiting[0] < self.watermark] for column in waiting)
         return starts, ends, ids
+
+    def drop_settled(self) -> None:
+        """Forget the events that have been indexed."""
+        kept = []
+        if self.order == "watermark":
+            kept = [row for row, start in enumerate(self.starts) if start >= self.watermark]
+        self.starts, self.ends, self.ids = (
+            [column[row] for row in kept] for column in (self.starts, self.ends, self.ids)
+        )
+        self.due = False
+
+    def _show(self, tick: int) -> str:
+        return str(written(tick, self.axis))
 
     def _late(self, start: int, what: str) -> InvalidInputError:
         return InvalidInputError(
-            f"late arrival: the {what} starts at {start}, {self.watermark - start} ticks before the watermark "
-            f"{self.watermark}; expected no start before it. Advance the watermark later, or keep late events apart"
+            f"late arrival: the {what} starts at {self._show(start)}, {self.watermark - start} ticks before the "
+            + f"watermark {self._show(self.watermark)}; expected no start before it. Advance the watermark later, "
+            + "or keep late events apart"
         )
 
     def _early(self, start: int, last: int | None = None, where: str = "") -> InvalidInputError:
         last = self.last_start if last is None else last
         return InvalidInputError(
-            f"{where}start {start} is out of order, {last - start} ticks before the last start {last}; expected starts "
-            f"that never decrease. Use StabForest(order='watermark') for events that arrive out of order, {_MEND}"
+            f"{where}start {self._show(start)} is out of order, {last - start} ticks before the last start "
+            + f"{self._show(last)}; expected starts that never decrease. Use StabForest(order='watermark') for events "
+            + f"that arrive out of order, {_MEND}"
         )
 
     def _unsorted(self, start: int, end: int, last: int, where: str = "") -> InvalidInputError:
         return InvalidInputError(
-            f"{where}the event [{start}, {end}) is out of order: it ends {last - end} ticks before the last event of "
-            f"the same start, [{start}, {last}); expected ascending (start, end). Use order='start' to accept any end, "
-            f"{_MEND}"
+            f"{where}the event [{self._show(start)}, {self._show(end)}) is out of order: it ends {last - end} ticks "
+            + f"before the last event of the same start, [{self._show(start)}, {self._show(last)}); expected ascending "
+            + f"(start, end). Use order='start' to accept any end, {_MEND}"
         )

@@ -10,13 +10,25 @@ from timeloom.kernels.stab_forest_finish import finish
 
 
 class EventIndex:
-    """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None."""
+    """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
+
+    While ``readers`` is not 0 nothing here may change: whoever wants to change something changes a copy.
+    """
 
     def __init__(self, forest: Forest | None = None, ids: Positions | None = None) -> None:
         self.forest = allocate(0) if forest is None else forest
         self.ids = ids
         self.places: dict[int, int] = {}
         self.stale = False
+        self.readers = 0
+
+    def copied(self) -> "EventIndex":
+        """A copy of its own arrays, with room to grow; handles are followed in the copy only."""
+        copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
+        copy.places, copy.stale = self.places, self.stale
+        if copy.ids is not None:
+            copy.ids = np.resize(copy.ids, copy.forest.starts.size)
+        return copy
 
     @classmethod
     def of(cls, starts: Ticks, ends: Ticks) -> "EventIndex":
@@ -90,10 +102,14 @@ class EventIndex:
             self.forest = build(self.starts(), self.ends())
             self.stale = False
 
+    def require_room(self, more: int) -> None:
+        """Refuse more events than can be held."""
+        _require_room(len(self) + more)
+
     def _reserve(self, events: int) -> None:
         _require_room(events)
         if events > self.forest.starts.size:
-            self.forest = resized(self.forest, min(MAX_ROWS, max(64, events + events // 2)))
+            self.forest = resized(self.forest, _roomy(events))
         if self.ids is not None and self.ids.size < self.forest.starts.size:
             self.ids = np.resize(self.ids, self.forest.starts.size)
 
@@ -109,6 +125,11 @@ class EventIndex:
         ids = self._own_ids()
         ids[tail:stop] = ids[tail:stop][order]
 
+    def follow(self, events: list[int]) -> None:
+        """Note where some open events stand that have handles."""
+        self.places = dict.fromkeys(events, -1)
+        self._find_open(0)
+
     def _find_open(self, begin: int) -> None:
         """Note where the open events that have handles stand, from a position on."""
         if not self.places:
@@ -117,6 +138,10 @@ class EventIndex:
         for position, event in zip(positions.tolist(), self.names(positions).tolist(), strict=True):
             if event in self.places:
                 self.places[event] = position
+
+
+def _roomy(events: int) -> int:
+    return min(MAX_ROWS, max(64, events + events // 2))
 
 
 def _require_room(events: int) -> None:

@@ -1,5 +1,6 @@
 """A live index: a stab-forest that a stream of endpoint events keeps up to date."""
 
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +22,8 @@ class LiveForest:
     """Which rows are active, now or at any instant before: the events of a stream in a `timeloom.StabForest`.
 
     Takes the events that `StreamJoin` takes, of one side. An instant is complete when an event of a later one has come,
-    or when the caller says so; only complete instants can be asked for.
+    or when the caller says so; only complete instants can be asked for. Many threads may ask while one pushes: they see
+    a push as a whole.
 
     Parameters
     ----------
@@ -45,9 +47,14 @@ class LiveForest:
         self._intake, self._open = Intake(), OpenRows()
         self._handles: dict[int, Handle] = {}
         self._ids: list[int] = []
+        self._lock = threading.RLock()
 
     def push(self, events: object, until: Any = None) -> int:
         """Take a table of events; answers how many were refused since they fit nothing that came before."""
+        with self._lock:
+            return self._push(events, until)
+
+    def _push(self, events: object, until: Any) -> int:
         reading = read(events, self._columns, "events", self._names, self._keys)
         if self.type is None:
             self.type = reading.type
@@ -65,12 +72,14 @@ class LiveForest:
 
     def active(self, at: Any = None) -> pa.Array:
         """The ids of the rows that are active as of now, the last complete instant, or at an instant before."""
-        found = sorted(self.forest.stab(self._instant(at)).tolist())
-        return self._names.values(pa.array([self._ids[event] for event in found], pa.int64()).to_numpy())
+        with self._lock:
+            found = sorted(self.forest.stab(self._instant(at)).tolist())
+            return self._names.values(pa.array([self._ids[event] for event in found], pa.int64()).to_numpy())
 
     def count(self, at: Any = None) -> int:
         """How many rows are active, without listing them."""
-        return self.forest.count(self._instant(at))
+        with self._lock:
+            return self.forest.count(self._instant(at))
 
     def _instant(self, at: Any) -> int:
         now = self._intake.clock

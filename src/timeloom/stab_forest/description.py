@@ -1,0 +1,63 @@
+"""A settled index as values of its axis: arrays, a table, and facts by name."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.ticks import TimeType
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest import NODES, dummies, in_use
+from timeloom.model.ticks import FOREVER, Axis
+from timeloom.stab_forest.index import EventIndex
+from timeloom.stab_forest.instants import INTEGER, written
+
+Array = NDArray[Any]
+
+
+def held(index: EventIndex) -> int:
+    """The bytes in use."""
+    return sum(part.nbytes for part in in_use(index.forest).values()) + (0 if index.ids is None else 4 * len(index))
+
+
+def described(index: EventIndex, kind: TimeType | None) -> dict[str, Any]:
+    """What an index holds, by name."""
+    starts, ends = index.starts(), index.ends()
+    known = ends[ends < FOREVER]
+    nodes = int(index.forest.counts[NODES])
+    return {
+        "open": int(ends.size - known.size),
+        "first start": written(int(starts[0]), kind) if starts.size else None,
+        "last start": written(int(starts[-1]), kind) if starts.size else None,
+        "last end": written(int(known.max()), kind) if known.size else None,
+        "distinct starts": nodes + bool(starts.size),
+        "heights": [(dummy & -dummy).bit_length() for dummy in dummies(nodes)],
+        "bytes": held(index),
+    }
+
+
+def event_arrays(index: EventIndex, kind: TimeType | None) -> tuple[Array, Array]:
+    """The starts and ends by id; open ends are missing, of integers FOREVER."""
+    starts, ends = _by_id(index)
+    if kind is None or kind.axis is Axis.INTEGER:
+        return starts, ends
+    unit = "datetime64[D]" if kind.axis is Axis.DATE else "datetime64[us]"
+    missing = np.iinfo(np.int64).min
+    return starts.view(unit), np.where(ends == FOREVER, missing, ends).view(unit)
+
+
+def event_table(index: EventIndex, kind: TimeType | None) -> pa.Table:
+    """The events by id, with the columns event, start and end; open ends are null."""
+    starts, ends = _by_id(index)
+    kind = kind or INTEGER
+    columns = {"event": np.arange(starts.size), "start": kind.to_arrow(starts)}
+    return pa.table(columns | {"end": kind.to_arrow(ends, ends == FOREVER)})
+
+
+def _by_id(index: EventIndex) -> tuple[Ticks, Ticks]:
+    starts, ends = index.starts().copy(), index.ends().copy()
+    if index.ids is None:
+        return starts, ends
+    by_id = np.argsort(index.ids[: len(index)], kind="stable")
+    return starts[by_id], ends[by_id]

@@ -1,0 +1,156 @@
+"""One forest in many threads: readers pin a settled index, writers change it only while nobody reads it.
+
+Kernels run without the interpreter lock, so an index must not change under a reader. A reader takes the index under a
+lock, with everything in it that queries may see, counts itself in, reads without the lock, and counts itself out. A
+writer who finds readers waits for them as long as a copy would take, and then goes on with a copy: short reads never
+cost a copy, a long one costs a single copy and holds nobody up. Readers who come while a writer waits, wait, too, so
+that writers get their turn.
+"""
+
+from threading import Condition, RLock
+from typing import Any
+
+import numpy as np
+
+from timeloom.engines.ticks import TimeType
+from timeloom.errors import InvalidInputError
+from timeloom.kernels.order import Ticks
+from timeloom.model.ticks import FOREVER
+from timeloom.stab_forest.arrivals import Arrivals
+from timeloom.stab_forest.index import EventIndex
+from timeloom.stab_forest.instants import one_end, require_axis, written
+
+BUFFER = 4096
+PATIENCE, COPIED_PER_SECOND = 0.001, 2e9
+"""A writer waits this many seconds, and one for so many bytes of the index, before it makes a copy."""
+
+
+class SharedIndex:
+    """Everything of a forest that changes, and the lock under which it does."""
+
+    def __init__(self, arrivals: Arrivals, index: EventIndex | None = None, events: int = 0) -> None:
+        self.lock = RLock()
+        self.arrivals = arrivals
+        self.index = EventIndex() if index is None else index
+        self.events = events
+        self._readers_left = Condition(self.lock)
+        self._waiting = False
+
+    def pin(self) -> EventIndex:
+        """The index with everything in it that queries may see; it stays as it is until it is released."""
+        with self.lock:
+            if self.arrivals.due or self.index.stale or self._waiting:
+                self.settle()
+            index = self.index
+            index.readers += 1
+            return index
+
+    def release(self, index: EventIndex) -> None:
+        """Say that an index is no longer read."""
+        with self.lock:
+            index.readers -= 1
+            if self._waiting and not index.readers:
+                self._readers_left.notify_all()
+
+    def settle(self) -> None:
+        """Bring all that is due into the index; the lock must be held."""
+        while self._waiting:
+            self._readers_left.wait()
+        if self.arrivals.due or self.index.stale:
+            self.settled()
+
+    def settled(self) -> EventIndex:
+        """The index, read by nobody, with all in it that is due; the lock must be held, as for `writable`."""
+        index = self.writable()
+        if self.arrivals.due:
+            index.add(*self.arrivals.settled())
+            self.arrivals.drop_settled()
+        index.refresh()
+        return index
+
+    def writable(self) -> EventIndex:
+        """The index, read by nobody; the lock must be held, is let go while readers are awaited, and is held again."""
+        while self._waiting:
+            self._readers_left.wait()
+        if self.index.readers:
+            held = sum(part.nbytes for part in self.index.forest)
+            self._waiting = True
+            try:
+                self._readers_left.wait_for(lambda: not self.index.readers, PATIENCE + held / COPIED_PER_SECOND)
+            finally:
+                self._waiting = False
+                self._readers_left.notify_all()
+            if self.index.readers:
+                self.index = self.index.copied()
+        return self.index
+
+    def append(self, start: int, end: int) -> int:
+        """Accept one event."""
+        with self.lock:
+            event = self.events
+            self.arrivals.accept(event, start, end)
+            self.events = event + 1
+            if event % BUFFER == 0 and self.arrivals.due:
+                self.settle()
+            return event
+
+    def adopt(self, kind: TimeType | None, start: int, end: int) -> int:
+        """Accept one event of an axis, which the first event decides."""
+        with self.lock:
+            require_axis(self.arrivals.axis, kind, "the event")
+            event = self.append(start, end)
+            self.arrivals.axis = self.arrivals.axis or kind
+            return event
+
+    def extend(self, kind: TimeType | None, starts: Ticks, ends: Ticks) -> None:
+        """Accept many events, or none."""
+        with self.lock:
+            index = self.settled()
+            require_axis(self.arrivals.axis, kind, "the events")
+            index.require_room(len(self.arrivals) + starts.size)
+            self.arrivals.accept_many(starts, ends)
+            self.arrivals.axis = self.arrivals.axis or kind
+            ids = np.arange(self.events, self.events + starts.size)
+            self.events += starts.size
+            if self.arrivals.order == "watermark":
+                self.arrivals.wait(starts, ends, ids)
+            else:
+                index.add(starts, ends, ids)
+
+    def follow(self, event: int) -> int:
+        """Note where an open event stands, for its handle; answers its start."""
+        with self.lock:
+            start, end = self._event(event)
+            if end != FOREVER:
+                ended = written(end, self.arrivals.axis)
+                raise InvalidInputError(f"event {event} ended at {ended} already; only open events have handles")
+            waits = self.arrivals.find(event) >= 0
+            self.index.places[event] = -1 if waits else self.index.locate(event)
+            return start
+
+    def finish(self, event: int, end: Any) -> None:
+        """Give an open event its end."""
+        with self.lock:
+            index = self.writable() if self.arrivals.order == "watermark" else self.settled()
+            place = index.places.get(event)
+            if place is None:
+                raise InvalidInputError(f"event {event} is finished already; an event ends only once")
+            at = self.arrivals.find(event)
+            start = self.arrivals.starts[at] if at >= 0 else int(index.forest.starts[place])
+            last = one_end(end, start, self.arrivals.axis)
+            if last == FOREVER:
+                raise InvalidInputError(f"end={end!r} leaves event {event} open; expected an end before {FOREVER}")
+            if at >= 0:
+                self.arrivals.ends[at] = last
+                del index.places[event]
+            else:
+                index.finish(event, last)
+
+    def _event(self, event: int) -> tuple[int, int]:
+        at = self.arrivals.find(event)
+        if at >= 0:
+            return self.arrivals.starts[at], self.arrivals.ends[at]
+        if not 0 <= event < self.events:
+            raise InvalidInputError(f"there is no event {event}; expected an id from 0 to {self.events - 1}")
+        position = self.index.locate(event)
+        return int(self.index.starts()[position]), int(self.index.ends()[position])

@@ -1,0 +1,139 @@
+"""Threads on one stab-forest: a few seconds of the stress, and the cases that used to crash, one by one."""
+
+import threading
+
+import numpy as np
+import pyarrow as pa
+
+from threads.stab_forest import stress
+from timeloom import InvalidInputError, StabForest, UsageError
+from timeloom.streaming import LiveForest
+
+
+def in_threads(count, work):
+    faults = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise faults[0]
+
+
+def test_readers_beside_a_writer_see_one_complete_state():
+    assert stress(3.0) > 100
+
+
+def test_counts_after_appends_in_four_threads():
+    for _ in range(20):
+        forest = StabForest()
+        for start in range(3000):
+            forest.append(start, start + 10)
+        found = [0] * 4
+        in_threads(4, lambda number, forest=forest, found=found: found.__setitem__(number, forest.count(2000)))
+        assert found == [10] * 4
+
+
+def test_many_writers_lose_nothing():
+    forest = StabForest(order="watermark")
+    given = [[] for _ in range(4)]
+
+    def write(number):
+        for start in range(500):
+            given[number].append((forest.append(start, start + number + 1), start))
+
+    in_threads(4, write)
+    forest.advance(10**6)
+    starts, ends = forest.events()
+    assert sorted(event for part in given for event, _ in part) == list(range(2000))
+    for number, part in enumerate(given):
+        for event, start in part:
+            assert (starts[event], ends[event]) == (start, start + number + 1)
+
+
+def test_one_handle_is_finished_once_by_many():
+    for _ in range(50):
+        forest = StabForest()
+        handle = forest.begin(3)
+        outcomes = []
+
+        def finish(number, forest=forest, handle=handle, outcomes=outcomes):
+            try:
+                forest.finish(handle, 10 + number)
+                outcomes.append(number)
+            except InvalidInputError:
+                pass
+
+        in_threads(4, finish)
+        assert len(outcomes) == 1
+        assert forest.events()[1].tolist() == [10 + outcomes[0]]
+
+
+def test_the_first_event_decides_the_axis_in_one_thread_only():
+    for _ in range(50):
+        forest, refused = StabForest(order="watermark"), []
+
+        def append(number, forest=forest, refused=refused):
+            try:
+                forest.append(np.datetime64(number, "D") if number % 2 else number)
+            except (UsageError, InvalidInputError):
+                refused.append(number)
+
+        in_threads(4, append)
+        assert len(refused) == 2
+        assert len({number % 2 for number in refused}) == 1
+
+
+def test_a_long_read_costs_one_copy_and_holds_nobody_up():
+    forest = StabForest.build(np.arange(1000), np.arange(1000) + 1)
+    long_read = forest._shared.pin()
+    forest.append(1000, 1001)
+    for start in range(1001, 1101):
+        forest.append(start, start + 1)
+        assert forest.stab(start).tolist() == [start]
+    assert len(long_read) == 1000
+    assert forest._shared.index is not long_read
+    kept = forest._shared.index
+    forest.append(2000, 2001)
+    forest.stab(2000)
+    assert forest._shared.index is kept, "nobody reads it, so it changes in place"
+    forest._shared.release(long_read)
+
+
+def test_two_forests_that_are_joined_with_each_other_do_not_wait_for_ever():
+    one, two = StabForest(), StabForest()
+
+    def join(number):
+        mine, other = (one, two) if number % 2 else (two, one)
+        for _ in range(100):
+            left, right = mine.skip_join(other)
+            assert left.size == right.size
+            if number < 2:
+                mine.append(len(mine), len(mine) + 3)
+
+    in_threads(4, join)
+    assert len(one) == len(two) == 100
+
+
+def test_live_rows_are_read_while_others_come():
+    live, rounds = LiveForest(), 300
+    live.push(pa.table({"id": [0], "time": [0], "event": ["start"]}), until=0)
+
+    def work(number):
+        for row in range(1, rounds) if number == 0 else range(rounds):
+            if number == 0:
+                events = pa.table({"id": [row, row - 1], "time": [row, row], "event": ["start", "end"]})
+                assert live.push(events, until=row) == 0
+            else:
+                assert live.count() == 1
+                assert len(live.active()) == 1
+
+    in_threads(3, work)
