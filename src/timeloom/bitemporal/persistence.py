@@ -10,6 +10,7 @@ from timeloom import storage
 from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint
 from timeloom.bitemporal.columns import GrowingArray
+from timeloom.bitemporal.structure import check_index
 from timeloom.engines.ticks import TimeType
 from timeloom.model.period import Period
 
@@ -59,7 +60,11 @@ def save_index(path: "str | os.PathLike[str]", index: "BitemporalIndex") -> None
 
 def load_index(path: "str | os.PathLike[str]", cls: "type[BitemporalIndex]") -> "BitemporalIndex":
     """Read an index from its file."""
-    arrays, meta = storage.load(path, KIND, VERSION)
+    return storage.restore(path, KIND, VERSION, lambda arrays, meta: _index(arrays, meta, cls))
+
+
+def _index(arrays: storage.Arrays, meta: dict[str, Any], cls: "type[BitemporalIndex]") -> "BitemporalIndex":
+    check_index(arrays, meta)
     index = cls(
         sys_period=Period(*meta["sys_period"]),
         app_period=Period(*meta["app_period"]),
@@ -83,8 +88,10 @@ def load_index(path: "str | os.PathLike[str]", cls: "type[BitemporalIndex]") -> 
     numbers.total, numbers.in_order = meta["total"], meta["in_order"]
     if "numbers" in arrays:
         numbers.numbers, numbers.places = GrowingArray.of(arrays["numbers"]), GrowingArray.of(arrays["places"])
+    storage.require("table" in arrays or not meta["total"], "there are rows, but no table")
     if "table" in arrays:
         table = bytes_table(arrays["table"])
+        storage.require(table.num_rows == meta["total"], "the table has another number of rows")
         index._tables = [table]
         index._types = (
             TimeType.of(table.schema.field(index._sys_period.start).type, index._sys_period.start, "bitemporal"),
@@ -103,7 +110,9 @@ def table_bytes(table: pa.Table) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 def bytes_table(content: np.ndarray[Any, np.dtype[np.uint8]]) -> pa.Table:
     """The Arrow table behind the bytes of an IPC stream, without a copy."""
-    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+    table = pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+    table.validate(full=True)
+    return table
 
 
 def _buckets(arrays: storage.Arrays, side: str, grid: list[int]) -> Buckets:

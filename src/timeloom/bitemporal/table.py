@@ -136,7 +136,11 @@ class BitemporalTable:
     @classmethod
     def load(cls, path: "str | os.PathLike[str]") -> "BitemporalTable":
         """Read a table from its file."""
-        arrays, meta = storage.load(path, KIND, VERSION)
+        return storage.restore(path, KIND, VERSION, cls._restored)
+
+    @classmethod
+    def _restored(cls, arrays: storage.Arrays, meta: dict[str, Any]) -> "BitemporalTable":
+        storage.require_int(meta["latest"], "latest")
         table = cls(meta["key"])
         history = bytes_table(arrays["history"])
         table._sys_type = TimeType.of(history.schema.field("sys_start").type, "sys_start", "bitemporal")

@@ -76,12 +76,13 @@ def event_fault(forest: Forest) -> int:
 def list_fault(forest: Forest) -> int:
     """Check each node's own events and its list, and that every event before the tail is in one of them.
 
-    ``homes`` notes in whose list an event is found, by ascending start as k and then by descending end as -k, so that
-    both orders hold the same events, each once. All loops stand here, as calls that pass arrays cost more.
+    An event can belong to one list only. So if both orders of each list hold only events that belong there, none twice,
+    and the lists together are as long as they should be, nothing is missing. All loops stand here, as calls that pass
+    arrays cost more.
     """
-    count, pool, left, dummy = forest.counts[NODES], forest.counts[BASE], 0, 0
+    count, pool, left, dummy, expected = forest.counts[NODES], forest.counts[BASE], 0, 0, 0
     nodes, lists, ends, dkey = forest.nodes, forest.lists, forest.ends, forest.dkey
-    homes = np.zeros(ends.size, np.int32)
+    seen = np.zeros(ends.size, np.bool_)
     for node in range(1, count + 1):
         if node > dummy:
             dummy = first_dummy(count, node)
@@ -89,6 +90,7 @@ def list_fault(forest: Forest) -> int:
         first, own_stop, after = nodes[node]["first"], nodes[node]["own_stop"], nodes[node + 1]["first"]
         if own_stop < first or own_stop > after or low < 0 or stop < low:
             return WRONG_NODE
+        expected += after - own_stop
         bound, last_end = FOREVER, FOREVER
         if node == dummy:
             if low != pool or stop > lists.size or own_stop != after:
@@ -106,24 +108,17 @@ def list_fault(forest: Forest) -> int:
             lists[low]["asc"] if stop > low else NOWHERE
         ):
             return WRONG_NODE
-        last, least = nodes[node - weight + 1]["first"] - 1, dkey[node - 1]
+        begin, least, before = nodes[node - weight + 1]["first"], dkey[node - 1], FOREVER
+        last = begin - 1
         for entry in range(low, stop):
             position = lists[entry]["asc"]
-            if position <= last or position >= first or homes[position] != 0:
+            if position <= last or position >= first or not least < ends[position] - 1 <= bound:
                 return WRONG_LIST
-            if ends[position] - 1 <= least or ends[position] - 1 > bound:
-                return WRONG_LIST
-            homes[position], last = node, position
-        least = FOREVER
-        for entry in range(low, stop):
+            last = position
             position, end = lists[entry]["desc"], lists[entry]["end"]
-            if position < 0 or position >= first or homes[position] != node or end != ends[position] or end > least:
+            if position < begin or position >= first or end > before or not least < end - 1 <= bound:
                 return WRONG_LIST
-            homes[position], least = -node, end
-    if left != forest.counts[LISTED] or pool != lists.size:
-        return WRONG_LIST
-    for node in range(1, count + 1):
-        for position in range(nodes[node]["own_stop"], nodes[node + 1]["first"]):
-            if homes[position] == 0:
+            if seen[position] or end != ends[position]:
                 return WRONG_LIST
-    return SOUND
+            seen[position], before = True, end
+    return SOUND if left == forest.counts[LISTED] and pool == lists.size == expected else WRONG_LIST

@@ -103,9 +103,12 @@ def _check_identities(arrays: storage.Arrays, meta: dict[str, Any], settled: int
     storage.require(bool((waiting[1:] > waiting[:-1]).all()), "events that wait are out of order")
     floor = meta["watermark"] if meta["order"] == "watermark" else MAX_TICK
     storage.require(bool((starts >= floor).all()), "events wait that are settled")
-    every = np.concatenate([ids if meta["named"] else np.arange(settled), waiting])
-    storage.require(bool(((every >= 0) & (every < events)).all()), "an id is out of bounds")
-    storage.require(not events or int(np.bincount(every, minlength=events).max()) == 1, "an id is given twice")
+    seen = np.zeros(events, np.bool_)
+    seen[:settled] = not meta["named"]
+    for part in (ids, waiting):
+        storage.require(not part.size or (part.min() >= 0 and part.max() < events), "an id is out of bounds")
+        seen[part] = True
+    storage.require(seen.all(), "an id is given twice")
 
 
 def _forest(arrays: storage.Arrays) -> Forest:
