@@ -1,6 +1,7 @@
 """Whether a union of boxes holds for a pair of periods whatever comes: also where several boxes are needed for that.
 
-While an end is open it may come at any later tick. So what the pair (r.end, s.end) can become is a point, a ray or a
+While an end is open it may come at any later tick, or never; a row that arrives whole has no open end, also if it is
+that it never ends. So what the pair (r.end, s.end) can become is a point, a ray or a
 quadrant, and the pair is certain once the boxes cover all of that. Boxes are those of `sweep_pairs`.
 """
 
@@ -8,7 +9,7 @@ from timeloom.kernels.gapless import Cells
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.sweep_layout import LATE, LEFT_BOUNDS, RIGHT_BOUNDS, WHOLE
-from timeloom.kernels.sweep_pairs import Boxes, difference, holds
+from timeloom.kernels.sweep_pairs import Boxes, difference, ends_in_box, holds
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
@@ -26,8 +27,7 @@ def certain(r_start: int, r_end: int, s_start: int, s_end: int, time: int, union
     """Tell whether a pair is known at this instant and is in the union for every way to go on."""
     if time < (r_end if state[LATE] else r_start) or time < (s_end if state[LATE + 1] else s_start):
         return False
-    r_is_open = r_end == MAX_TICK or (r_end > time and not state[WHOLE])
-    s_is_open = s_end == MAX_TICK or (s_end > time and not state[WHOLE + 1])
+    r_is_open, s_is_open = r_end > time and not state[WHOLE], s_end > time and not state[WHOLE + 1]
     if time == MAX_TICK or not (r_is_open or s_is_open):
         for box in range(union.shape[0]):
             if holds(r_start, r_end, s_start, s_end, union, box):
@@ -55,19 +55,6 @@ def covers_ray(r_start: int, r_end: int, s_start: int, first: int, boxes: Boxes,
         if furthest == MAX_TICK:
             return True
         end = furthest + 1
-
-
-@compiled
-def ends_in_box(r_start: int, r_end: int, s_start: int, boxes: Boxes, box: int, view: int) -> tuple[int, int]:
-    """The inclusive range of s.end for which the pair is in the box."""
-    distance = difference(s_start, r_start)
-    if distance < boxes[box, view] or distance > boxes[box, view + 1]:
-        return MAX_TICK, MIN_TICK
-    distance = difference(s_start, r_end)
-    if distance < boxes[box, view + 2] or distance > boxes[box, view + 3]:
-        return MAX_TICK, MIN_TICK
-    low = max(shifted(r_start, boxes[box, view + 4]), shifted(r_end, boxes[box, view + 6]))
-    return low, min(shifted(r_start, boxes[box, view + 5]), shifted(r_end, boxes[box, view + 7]))
 
 
 @compiled

@@ -144,12 +144,12 @@ def scan_with_care(
     rows: Cells,
 ) -> None:
     """The pairs of one row, where a union is looked at as a whole, or where left rows are marked or leave."""
-    other, at, whole = 1 - side, 0, rules.shape[0] != 1
+    other, at, whole = 1 - side, 0, union.shape[0] > 0
     own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    if maps[side, gapless.FIRED, element] == time:
+        return
+    maps[side, gapless.FIRED, element] = time
     if whole:
-        if maps[side, gapless.FIRED, element] == time:
-            return
-        maps[side, gapless.FIRED, element] = time
         start_low, start_high, end_low, end_high = 0, 0, 0, 0
     else:
         latest = time - 1 if side == RIGHT_SIDE and rules[0, DECIDES] else time

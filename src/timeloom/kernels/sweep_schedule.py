@@ -20,7 +20,7 @@ from timeloom.kernels.sweep_layout import (
     TIGHT,
     WHOLE,
 )
-from timeloom.kernels.sweep_pairs import NEVER, range_of, ready
+from timeloom.kernels.sweep_pairs import NEVER, later, range_of, ready
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
@@ -40,7 +40,8 @@ def schedule(
 ) -> None:
     """Say what is to be done with a row that is known, or has ended, at this time: now, or at a later instant."""
     what = 0
-    if rules.shape[0] == 1:
+    is_open = end == MAX_TICK and not state[WHOLE + side]
+    if union.shape[0] == 0:
         if rules[0, DECIDES + side]:
             after_start, after_end = rules[0, LEFT_READY + 2 * side], rules[0, LEFT_READY + 2 * side + 1]
             if state[WHOLE + side] or has_ended == (after_end != NEVER):
@@ -53,9 +54,9 @@ def schedule(
                 what |= plan(shifted(start, after_start), FIRE, side, handle, time, agenda, state)
             if end < MAX_TICK and after_end != NEVER:
                 what |= plan(shifted(end, after_end), FIRE, side, handle, time, agenda, state)
-    what |= plan(last_instant(side, start, end, rules), EXPIRE, side, handle, time, agenda, state)
+    what |= plan(last_instant(side, start, end, is_open, rules), EXPIRE, side, handle, time, agenda, state)
     if waits and side == LEFT_SIDE:
-        closing = closing_instant(start, end, state[LATE + RIGHT_SIDE] != 0, rules)
+        closing = closing_instant(start, end, is_open, state[LATE + RIGHT_SIDE] != 0, rules)
         what |= plan(closing, CHECK, side, handle, time, agenda, state)
     if what:
         write(agenda, NOW, state[DUE], time, what, side, handle)
@@ -63,56 +64,58 @@ def schedule(
 
 
 @compiled
-def furthest_of(start: int, end: int, least_a: int, most_a: int, least_b: int, most_b: int) -> int:
-    """The last point that bounds from the start (a) and the end (b) allow; an open end gives none."""
-    if end == MAX_TICK:
+def furthest_of(start: int, end: int, is_open: bool, least_a: int, most_a: int, least_b: int, most_b: int) -> int:
+    """The last point that bounds from the start (a) and the end (b) allow; an end that is open or never comes gives none."""
+    if is_open:
         last = shifted(start, most_a)
     else:
         least, last = range_of(start, end, least_a, most_a, least_b, most_b)
         if least > last:
             last = MIN_TICK
+        elif end == MAX_TICK and most_a == MAX_TICK:
+            last = MAX_TICK
     return last
 
 
 @compiled
-def furthest(start: int, end: int, rules: Cells, number: int, low: int, high: int) -> int:
+def furthest(start: int, end: int, is_open: bool, rules: Cells, number: int, low: int, high: int) -> int:
     """The same, from columns of the rules."""
     return furthest_of(
-        start, end, rules[number, low], rules[number, low + 1], rules[number, high], rules[number, high + 1]
+        start, end, is_open, rules[number, low], rules[number, low + 1], rules[number, high], rules[number, high + 1]
     )
 
 
 @compiled
-def last_instant(side: int, start: int, end: int, rules: Cells) -> int:
+def last_instant(side: int, start: int, end: int, is_open: bool, rules: Cells) -> int:
     """The last instant at which a pair of this row can become certain."""
     instant, bounds = MIN_TICK, TIGHT + 8 * side
     own, other = LEFT_READY + 2 * side, LEFT_READY + 2 * (1 - side)
     for number in range(rules.shape[0]):
-        by_start = furthest(start, end, rules, number, bounds, bounds + 2)
-        by_end = furthest(start, end, rules, number, bounds + 4, bounds + 6)
+        by_start = furthest(start, end, is_open, rules, number, bounds, bounds + 2)
+        by_end = furthest(start, end, is_open, rules, number, bounds + 4, bounds + 6)
         if by_start == MIN_TICK or by_end == MIN_TICK:
             continue
         if rules[number, DECIDES + side]:
             instant = max(instant, ready(start, end, rules[number, own], rules[number, own + 1]))
         if rules[number, DECIDES + 1 - side]:
             after_start, after_end = rules[number, other], rules[number, other + 1]
-            last = by_start if after_start == NEVER else shifted(by_start, after_start)
+            last = by_start if after_start == NEVER else later(by_start, after_start)
             if after_end != NEVER:
-                last = max(last, shifted(by_end, after_end))
+                last = max(last, later(by_end, after_end))
             instant = max(instant, last)
     return instant
 
 
 @compiled
-def closing_instant(start: int, end: int, known_at_end: bool, rules: Cells) -> int:
+def closing_instant(start: int, end: int, is_open: bool, known_at_end: bool, rules: Cells) -> int:
     """The instant after which no right row that is still unknown can match a left row."""
     instant = MIN_TICK
     for number in range(rules.shape[0]):
-        if end == MAX_TICK:
+        if is_open:
             last = shifted(start, rules[number, OPEN_LIMIT])
         else:
-            by_start = furthest(start, end, rules, number, TIGHT, TIGHT + 2)
-            last = furthest(start, end, rules, number, TIGHT + 4, TIGHT + 6)
+            by_start = furthest(start, end, is_open, rules, number, TIGHT, TIGHT + 2)
+            last = furthest(start, end, is_open, rules, number, TIGHT + 4, TIGHT + 6)
             if by_start == MIN_TICK or last == MIN_TICK:
                 continue
             if not known_at_end:

@@ -10,11 +10,12 @@ import numpy as np
 from timeloom.kernels import gapless
 from timeloom.kernels.gapless import Cells, append, find, grown, has_room, remove_element
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.sweep_agenda import more_room, take_due
+from timeloom.kernels.sweep_agenda import more_room, take_due, write
 from timeloom.kernels.sweep_layout import (
     ANTI,
     BEFORE,
     CHECK,
+    DECIDES,
     DUE,
     EVENT_HANDLE,
     EVENT_SIDE,
@@ -28,6 +29,7 @@ from timeloom.kernels.sweep_layout import (
     KNOWN,
     LATE,
     LEFT,
+    LEFT_READY,
     LEFT_SIDE,
     MATCHED,
     NOW,
@@ -42,7 +44,9 @@ from timeloom.kernels.sweep_layout import (
     UNMATCHED,
     WAITERS,
     WHAT,
+    WHOLE,
 )
+from timeloom.kernels.sweep_pairs import ready
 from timeloom.kernels.sweep_scan import scan_with_care, with_room
 from timeloom.kernels.sweep_schedule import closing_instant, schedule
 from timeloom.kernels.sweep_unmatched import check, next_review, review, write_row
@@ -69,7 +73,7 @@ def advance(
     waits, first = how == LEFT or how == ANTI, 0
     pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((2, 64), np.int64)
     while True:
-        busy, time = False, until
+        busy, time = until == MAX_TICK and state[BEFORE] < MAX_TICK, until
         if first < events.shape[0]:
             busy, time = True, events[first, KNOWN]
         if state[PLANNED] and agenda[HEAP, 0, TIME] <= time:
@@ -87,12 +91,17 @@ def advance(
             last += 1
         while not has_room(maps, last - first):
             maps = grown(maps)
-        while state[PLANNED] + (last - first) * (2 * union.shape[0] + 3) > agenda.shape[1]:
+        entries = state[PLANNED] + (last - first) * (2 * union.shape[0] + 3)
+        if time == MAX_TICK:
+            entries += maps[LEFT_SIDE, gapless.COUNT, 0] + maps[RIGHT_SIDE, gapless.COUNT, 0] + last - first
+        while entries > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
         move(events, first, last, time, waits, rules, union, maps, agenda, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
+        if time == MAX_TICK:
+            finish(rules, union, maps, agenda, state)
         if state[DUE]:
             if how != INNER:
                 rows = with_room(rows, state[ROWS], maps[LEFT_SIDE, gapless.COUNT, 0] + 1)
@@ -144,6 +153,21 @@ def move(
 
 
 @compiled
+def finish(rules: Cells, union: Cells, maps: Cells, agenda: Cells, state: Cells) -> None:
+    """At the end of the axis let all rows fire that could be ready only then: whatever is open never ends."""
+    for side in range(2):
+        own = LEFT_READY + 2 * side
+        for element in range(maps[side, gapless.COUNT, 0]):
+            start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+            fires = union.shape[0] > 0
+            if not fires and rules[0, DECIDES + side]:
+                fires = ready(start, end, rules[0, own], rules[0, own + 1]) == MAX_TICK
+            if fires:
+                write(agenda, NOW, state[DUE], MAX_TICK, FIRE, side, maps[side, gapless.KEY, element])
+                state[DUE] += 1
+
+
+@compiled
 def fire(
     time: int,
     how: int,
@@ -186,7 +210,8 @@ def leave(
             element = find(maps, LEFT_SIDE, agenda[NOW, at, HANDLE])
             if element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
                 start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
-                if closing_instant(start, end, state[LATE + RIGHT_SIDE] != 0, rules) > time:
+                is_open = end == MAX_TICK and not state[WHOLE]
+                if closing_instant(start, end, is_open, state[LATE + RIGHT_SIDE] != 0, rules) > time:
                     continue
                 place = state[WAITERS]
                 state[WAITERS] += check(element, time, maps, rules, waiters, place, state, rows)

@@ -16,6 +16,7 @@ from timeloom.kernels.sweep_layout import (
     WAITER,
     WAITERS,
     WAITING,
+    WHOLE,
     WITNESS,
 )
 from timeloom.kernels.sweep_pairs import NEVER, possible_until
@@ -46,10 +47,11 @@ def check(
     With one, the left row waits at this place among the waiters; tell whether it does.
     """
     start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
-    witness, until = -1, NEVER
+    witness, until, is_open = -1, NEVER, end == MAX_TICK and not state[WHOLE]
     for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
         other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
-        last = possible_until(start, end, other_start, other_end, time, boxes)
+        other_is_open = other_end == MAX_TICK and not state[WHOLE + RIGHT_SIDE]
+        last = possible_until(start, end, is_open, other_start, other_end, other_is_open, time, boxes)
         if last > until:
             witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
     if until < time:
@@ -74,11 +76,14 @@ def review(time: int, maps: Cells, boxes: Cells, waiters: Cells, state: Cells, r
             witness = find(maps, RIGHT_SIDE, waiters[WITNESS, place])
             last = NEVER
             if witness >= 0:
+                end, other_end = maps[LEFT_SIDE, gapless.END, element], maps[RIGHT_SIDE, gapless.END, witness]
                 last = possible_until(
                     maps[LEFT_SIDE, gapless.START, element],
-                    maps[LEFT_SIDE, gapless.END, element],
+                    end,
+                    end == MAX_TICK and not state[WHOLE],
                     maps[RIGHT_SIDE, gapless.START, witness],
-                    maps[RIGHT_SIDE, gapless.END, witness],
+                    other_end,
+                    other_end == MAX_TICK and not state[WHOLE + RIGHT_SIDE],
                     time,
                     boxes,
                 )

@@ -145,7 +145,8 @@ class EndpointJoin:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to keep: no row, no plan, no event held back."""
-        return not (self.state_size or self.open_rows) and self.next_instant == FOREVER
+        held = any(side.held.ids.size for side in self.intake.sides)
+        return not (held or self.state_size or self.open_rows) and self.next_instant == FOREVER
 
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""

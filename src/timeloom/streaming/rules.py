@@ -7,17 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.sweep_direct import AT_END as AT_END_POINT
-from timeloom.kernels.sweep_direct import AT_START, BEFORE_END, NOT_AT_ALL, UNSEEN
+from timeloom.kernels.sweep_direct import AT_START as AT_START_POINT
+from timeloom.kernels.sweep_direct import BEFORE_END, NOT_AT_ALL, UNSEEN
 from timeloom.kernels.sweep_foresight import NEAR_BOUND
 from timeloom.kernels.sweep_layout import DECIDES, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
 from timeloom.kernels.sweep_pairs import NEVER
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
-from timeloom.streaming.deciding import AT_END, EVENTS, Decision, decisions, in_ticks
+from timeloom.streaming.deciding import AT_END, AT_START, EVENTS, Decision, decisions, in_ticks
 
 
 class Rules(NamedTuple):
-    """A relation for the sweep: its decisions, and the union of its boxes for when there are several."""
+    """A relation for the sweep: its decisions, and the union of its boxes; that is empty where one decision says all."""
 
     decisions: NDArray[np.int64]
     union: NDArray[np.int64]
@@ -32,9 +33,16 @@ class Directly(NamedTuple):
 
 @cache
 def rules_of(boxes: tuple[Box, ...], left: str = EVENTS, right: str = EVENTS) -> Rules:
-    """Prepare a union of disjoint boxes in ticks for sides that arrive in these ways."""
+    """Prepare a union of disjoint boxes in ticks for sides that arrive in these ways.
+
+    Where a row that is known to last for ever meets one whose end is awaited, a bound on the distance of their ends is
+    certain at once or at the very end, which no decision of one box says; looking at the union does.
+    """
     decided = [_decision(decision, at_end=right == AT_END) for decision in decisions(boxes, left, right)]
-    return Rules(_table(decided, RULE_SIZE), _union(boxes, _looks(boxes, (left, right))))
+    union = _table([], LOOKS + 4)
+    if len(decided) != 1 or {left, right} == {EVENTS, AT_START}:
+        union = _union(boxes, _looks(boxes, (left, right)))
+    return Rules(_table(decided, RULE_SIZE), union)
 
 
 def _decision(decision: Decision, *, at_end: bool) -> list[int]:
@@ -116,7 +124,7 @@ def _fires(rule: list[int], side: int) -> int | None:
     if not rule[DECIDES + side]:
         return NOT_AT_ALL
     if after_end == NEVER:
-        return AT_START if after_start <= 0 else None
+        return AT_START_POINT if after_start <= 0 else None
     return AT_END_POINT if after_end == 0 and after_start <= 1 else None
 
 
@@ -133,7 +141,7 @@ def _leaves(rule: list[int], side: int) -> int | None:
         ended.append(min(end_start - 1, end_end) + after_end)
     waits_for_end = rule[DECIDES + side] and rule[own + 1] != NEVER
     if max(open_ones) <= 0 and not waits_for_end:
-        return AT_START
+        return AT_START_POINT
     if max(open_ones) < MAX_TICK and not waits_for_end:
         return None
     if max(ended) <= 0:

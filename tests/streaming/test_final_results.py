@@ -1,0 +1,135 @@
+"""The whole of a stream equals the join of the tables, for any relation, arrival, kind of join, open ends and keys."""
+
+from functools import reduce
+from operator import or_
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import timeloom as tl
+from reference.certainty import NEVER, alone_from, certain_from
+from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, semi_rows
+from timeloom.model.names import relation
+from timeloom.model.relation import Relation
+from timeloom.streaming import StreamJoin
+from timeloom.streaming.deciding import ARRIVALS
+from timeloom.streaming.intake import Events
+from timeloom.streaming.operator import HOWS, Emitted, EndpointJoin
+from timeloom.streaming.storage import pack, unpack
+
+Span = tuple[int, int]
+LAST, LATEST = 12, 24
+
+ticks = st.integers(0, LAST)
+closed = st.tuples(ticks, ticks).filter(lambda span: span[0] != span[1]).map(lambda span: tuple(sorted(span)))
+periods = closed | ticks.map(lambda start: (start, NEVER))
+tables = st.lists(periods, max_size=5)
+cuts = st.lists(st.integers(0, LAST - 1), max_size=4).map(sorted)
+arrivals = st.tuples(st.sampled_from(ARRIVALS), st.sampled_from(ARRIVALS))
+
+bound = st.none() | st.integers(-4, 4)
+SIDES = ("start_start", "start_end", "end_start", "end_end")
+boxes = st.fixed_dictionaries({side: st.tuples(bound, bound) for side in SIDES}).map(lambda some: Relation(**some))
+
+
+@st.composite
+def named(draw) -> Relation:
+    name = draw(st.sampled_from(sorted(RELATIONS)))
+    limits = {option: draw(st.none() | st.integers(0, 3)) for option in PARAMETERS.get(name, ())}
+    return relation(name, **{option: limit for option, limit in limits.items() if limit is not None})
+
+
+relations = st.lists(named() | boxes, min_size=1, max_size=3).map(lambda parts: reduce(or_, parts))
+
+
+def batch(table: list[Span], arrival: str, first: int, last: int) -> Events:
+    """What one side delivers at the instants first..last."""
+    if arrival == "events":
+        found = sorted(
+            (time, row, starting)
+            for row, span in enumerate(table)
+            for time, starting in zip(span, (True, False), strict=True)
+            if first <= time <= last
+        )
+        times, ids, starting = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
+        return Events.endpoints(np.array(ids, np.int64), np.array(times, np.int64), np.array(starting, np.bool_))
+    known = 0 if arrival == "start" else 1
+    rows = [(row, *span) for row, span in enumerate(table) if first <= span[known] <= last]
+    if last == LAST and arrival == "end":
+        rows += [(row, *span) for row, span in enumerate(table) if span[1] == NEVER]
+    ids, starts, ends = (np.array(column, np.int64) for column in zip(*rows, strict=True)) if rows else [EMPTY] * 3
+    return Events.rows(ids, starts, ends)
+
+
+EMPTY = np.empty(0, np.int64)
+
+
+def played(make, left: list[Span], right: list[Span], at: list[int], stored: bool) -> tuple[list, list]:
+    """The pairs and single rows of a stream that is cut at these instants, with their instants."""
+    join, parts, first = make(), [], 0
+    for last in [*at, LAST]:
+        batches = (
+            batch(table, side.arrival, first, last)
+            for table, side in zip((left, right), join.intake.sides, strict=True)
+        )
+        parts.append(join.push(*batches, until=last))
+        first = max(first, last + 1)
+        if stored:
+            state, join = unpack(pack(join.snapshot())), make()
+            join.restore(state)
+    parts.append(join.close())
+    assert not any(part.refused for part in parts)
+    whole = Emitted(*(np.concatenate(columns) for columns in list(zip(*parts, strict=True))[:5]), ())
+    pairs = sorted(zip(*(column.tolist() for column in whole[:3]), strict=True))
+    return pairs, sorted(zip(whole.rows.tolist(), whole.row_instants.tolist(), strict=True))
+
+
+def table_of(spans: list[Span]) -> pa.Table:
+    ends = [None if end == NEVER else end for _, end in spans]
+    columns = {"id": range(len(spans)), "start": [start for start, _ in spans], "end": ends}
+    return pa.table({name: pa.array(list(values), pa.int64()) for name, values in columns.items()})
+
+
+def joined_pairs(left: list[Span], right: list[Span], wanted: Relation) -> list[tuple[int, int]]:
+    found = tl.join(table_of(left), table_of(right), wanted)
+    return sorted(zip(found["id"].to_pylist(), found["id_right"].to_pylist(), strict=True))
+
+
+LOST = {
+    "wanted": relation("during | after"),
+    "left": [(5, 11)],
+    "right": [(3, NEVER)],
+    "at": [],
+    "both": ("start", "start"),
+}
+EXACT = pytest.mark.parametrize("how", HOWS)
+
+
+@EXACT
+@settings(max_examples=120, deadline=None)
+@given(wanted=relations, left=tables, right=tables, at=cuts, both=arrivals, stored=st.booleans())
+@example(**LOST, stored=False)
+@example(**LOST, stored=True)
+def test_nothing_is_lost_and_everything_is_as_early_as_can_be(how, wanted, left, right, at, both, stored):
+    pairs = join_pairs(left, right, lambda r, s, *_: wanted.holds(r, s))
+    assert joined_pairs(left, right, wanted) == pairs
+
+    def make() -> EndpointJoin:
+        return EndpointJoin(wanted, how=how, left=both[0], right=both[1])
+
+    certain = {
+        (i, j): certain_from(wanted.holds, left[i], right[j], ahead=24, arrivals=both, latest=LATEST) for i, j in pairs
+    }
+    found, single = played(make, left, right, at, stored)
+    if how in ("inner", "left"):
+        assert found == [(i, j, certain[i, j]) for i, j in pairs]
+    if how == "semi":
+        assert single == [(i, min(certain[i, j] for a, j in pairs if a == i)) for i in semi_rows(pairs)]
+    if how in ("left", "anti"):
+        assert [row for row, _ in single] == anti_rows(pairs, len(left))
+    if how == "anti":
+        for row, instant in single:
+            assert instant == alone_from(wanted.holds, left[row], right, LATEST, ahead=14, arrivals=both)
