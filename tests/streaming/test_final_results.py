@@ -14,11 +14,10 @@ from reference.certainty import NEVER, alone_from, certain_from
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, semi_rows
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
-from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import ARRIVALS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import HOWS, Emitted, EndpointJoin
-from timeloom.streaming.storage import pack, unpack
+from timeloom.streaming.storage import seal, unseal
 
 Span = tuple[int, int]
 LAST, LATEST = 12, 24
@@ -78,7 +77,7 @@ def played(make, left: list[Span], right: list[Span], at: list[int], stored: boo
         parts.append(join.push(*batches, until=last))
         first = max(first, last + 1)
         if stored:
-            state, join = unpack(pack(join.snapshot())), make()
+            state, join = unseal(seal(join.snapshot(), join.query), join.query), make()
             join.restore(state)
     parts.append(join.close())
     assert not any(part.refused for part in parts)

@@ -16,7 +16,7 @@ from timeloom.model.names import relation
 from timeloom.model.relation import Relation
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.storage import pack, unpack
+from timeloom.streaming.storage import seal, unseal
 
 Span = tuple[int, int]
 LAST = 12
@@ -61,7 +61,7 @@ def batch(table: list[Span], arrival: str, first: int, last: int, backwards: boo
 def reborn(join: EndpointJoin, wanted: Relation, how: str) -> EndpointJoin:
     """The same join, from its stored state."""
     fresh = EndpointJoin(wanted, how=how)
-    fresh.restore(unpack(pack(join.snapshot())))
+    fresh.restore(unseal(seal(join.snapshot(), join.query), fresh.query))
     return fresh
 
 

@@ -23,12 +23,12 @@ from timeloom.kernels.sweep_layout import (
     VERDICT,
     WHOLE,
 )
-from timeloom.model.ticks import MAX_TICK
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 Columns = tuple[NDArray[np.int64], Ticks, Ticks, Ticks, NDArray[np.bool_]]
 """The events of one side: ids, when they are known, starts, ends, and which of them start a row."""
 
-ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT, NO_KEY = range(9)
+ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT, NO_KEY, OFF_AXIS = range(10)
 """What becomes of an event."""
 
 
@@ -77,7 +77,11 @@ def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) 
         events[place, ID] = key
         events[place, FROM] = start
         events[place, TO] = end
-        events[place, VERDICT] = TOO_LATE if known <= clock else verdict
+        if start == MAX_TICK or min(start, known) == MIN_TICK:
+            verdict = OFF_AXIS
+        elif known <= clock:
+            verdict = TOO_LATE
+        events[place, VERDICT] = verdict
     return events
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
-from timeloom.model.naming import column_names
 from timeloom.model.ticks import Span
 
 
@@ -51,10 +50,9 @@ def stream_join(
     """
     from timeloom.streaming.operator import check_options
     from timeloom.streaming.processor import Plan
-    from timeloom.streaming.readers import Columns
+    from timeloom.streaming.readers import Columns, key_columns
     from timeloom.streaming.structured import stream_join as run
 
     check_options(how, left_arrives, right_arrives)
-    keys = () if on is None else column_names("on", on)
-    plan = Plan(find_relation(relation, delta=delta, epsilon=epsilon), how, (left_arrives, right_arrives), tuple(keys))
-    return run(left, right, plan, watermark, Columns(**(columns or {})))
+    wanted, arrivals = find_relation(relation, delta=delta, epsilon=epsilon), (left_arrives, right_arrives)
+    return run(left, right, Plan(wanted, how, arrivals, key_columns(on)), watermark, Columns.of(columns))

@@ -15,6 +15,7 @@ from timeloom.model.box import Box
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.ticks import FOREVER, Axis, Span
+from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
 from timeloom.streaming.opened import OpenRows, Rows
 from timeloom.streaming.readings import ENDED, STARTED, Reading, count_of
@@ -33,7 +34,7 @@ class Counted(NamedTuple):
     refused: tuple[Refused, ...]
 
 
-class EndpointCount:
+class EndpointCount(Guarded):
     """Count, for each left row, the right rows that it is in relation with; counts leave when they are final.
 
     The state is a few numbers per left row whose count is not final, and the ids of open rows.
@@ -54,6 +55,7 @@ class EndpointCount:
         epsilon: "Span | str | None" = None,
         axis: Axis = Axis.INTEGER,
     ) -> None:
+        super().__init__()
         boxes: tuple[Box, ...] = find_relation(relation, delta=delta, epsilon=epsilon).boxes(axis)
         found = [count_of(box) for box in boxes]
         if None in found:
@@ -68,14 +70,17 @@ class EndpointCount:
         self._pending = np.empty((FIRST_VALUE + 2 * len(self._counts), 0), np.int64)
 
     @property
+    @guarded
     def state_size(self) -> int:
         """Left rows whose counts are not final."""
         return self._pending.shape[1]
 
+    @guarded
     def push(self, left: Events, right: Events, until: int | None = None) -> Counted:
         """Take events of both sides; answer the left rows whose counts are final at the last complete instant."""
         return self._advance(left, right, self.intake.complete(left, right, until))
 
+    @guarded
     def close(self) -> Counted:
         """End both streams: what is open never ends, and is counted so."""
         return self._advance(Events.none(), Events.none(), FOREVER)

@@ -25,6 +25,7 @@ REASONS = (
     "has no time or no id",
     "is neither a start nor an end",
     "has no key",
+    "lies at an end of the axis",
 )
 """What a verdict means."""
 
@@ -89,15 +90,13 @@ class Intake:
         self.sides = (Side(left), Side(right))
         self.clock = MIN_TICK
 
-    def snapshot(self) -> list[NDArray[np.int64]]:
-        """The state as arrays."""
-        held = [np.array([column.astype(np.int64) for column in side.held]) for side in self.sides]
-        return [np.array([self.clock], np.int64), *held]
+    def held(self) -> list[NDArray[np.int64]]:
+        """The events of either side that wait for their instants, as arrays."""
+        return [np.array([column.astype(np.int64) for column in side.held]) for side in self.sides]
 
-    def restore(self, state: list[NDArray[np.int64]]) -> None:
-        """Go on from a snapshot."""
-        clock, *held = state
-        self.clock = int(clock[0])
+    def restore(self, clock: int, *held: NDArray[np.int64]) -> None:
+        """Go on from a clock and from events that wait."""
+        self.clock = clock
         for side, (ids, times, starting, ends) in zip(self.sides, held, strict=True):
             side.held = Events(ids, times, starting.astype(np.bool_), ends)
 
@@ -113,7 +112,7 @@ class Intake:
             return max(until, self.clock)
         batches = zip(self.sides, (left, right), strict=True)
         latest = [int(side.known(events).max()) for side, events in batches if events.ids.size]
-        return max([instant - 1 for instant in latest], default=self.clock)
+        return max([self.clock, *(instant - 1 for instant in latest)])
 
     def take(self, left: Events, right: Events, until: int) -> Cells:
         """The events of both sides up to an instant, laid out for the sweep; what is wrong by itself has a verdict."""

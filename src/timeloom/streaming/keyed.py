@@ -7,33 +7,54 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.errors import InvalidInputError
 from timeloom.model.ticks import FOREVER
+from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids
+from timeloom.streaming.names import check_hashable, family, hashable
 from timeloom.streaming.operator import Emitted, EndpointJoin
 
 
 class Keys:
-    """The values of key columns as numbers, and back."""
+    """The values of key columns as numbers, and back.
+
+    Equal values are one key: 1 and 1.0, 0.0 and -0.0, equal instants of different units, and all NaNs. Results have the
+    left side's values in its types, since each of them has a left row.
+    """
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.columns = columns
-        self._types: list[pa.DataType] = []
+        self._types: dict[str, list[pa.DataType]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._values: dict[int, tuple[object, ...]] = {}
         self._next = 0
 
-    def numbers(self, table: pa.Table) -> tuple[Ids, NDArray[np.bool_]]:
+    def numbers(self, table: pa.Table, side: str) -> tuple[Ids, NDArray[np.bool_]]:
         """The number of each row's key, and which rows have none: a null equals nothing."""
-        self._types = [table.schema.field(name).type for name in self.columns]
         if not self.columns:
             return np.zeros(len(table), np.int64), np.zeros(len(table), np.bool_)
-        values = list(zip(*(table[name].to_pylist() for name in self.columns), strict=True))
-        missing = np.array([None in value for value in values], np.bool_)
-        return np.array([self._number(value) for value in values], np.int64), missing
+        self._check_types([table.schema.field(name).type for name in self.columns], side)
+        values = list(zip(*(hashable(table[name]) for name in self.columns), strict=True))
+        missing = np.array([any(one is None for one in value) for value in values], np.bool_)
+        return np.array([self._number(value, decides=side == "left") for value in values], np.int64), missing
+
+    def _check_types(self, types: list[pa.DataType], side: str) -> None:
+        """Keys of one side keep their types; those of both sides can be equal."""
+        for name, kind, known in zip(self.columns, types, self._types.get(side, types), strict=True):
+            if not kind.equals(known):
+                raise InvalidInputError(
+                    f"the keys {name!r} of the {side} side were {known} and are {kind} now; keep one type"
+                )
+            check_hashable(kind, f"the key column {name!r} of the {side} table")
+        other = self._types.get("right" if side == "left" else "left", types)
+        for name, kind, theirs in zip(self.columns, types, other, strict=True):
+            if family(kind) != family(theirs) and not (pa.types.is_null(kind) or pa.types.is_null(theirs)):
+                raise InvalidInputError(f"the keys {name!r} ({kind}) and {name!r} ({theirs}) cannot be equal; cast one")
+        self._types[side] = types
 
     def arrays(self, number: int | None, size: int) -> dict[str, pa.Array]:
         """The key columns of this many rows of one key."""
-        types = self._types or [pa.null()] * len(self.columns)
+        types = self._types.get("left") or self._types.get("right") or [pa.null()] * len(self.columns)
         values = (None,) * len(self.columns) if number is None or not self.columns else self._values[number]
         return {
             name: pa.repeat(pa.scalar(value, kind), size)
@@ -46,12 +67,14 @@ class Keys:
             self._values = {number: value for number, value in self._values.items() if number in used}
             self._numbers = {value: number for number, value in self._values.items()}
 
-    def _number(self, value: tuple[object, ...]) -> int:
+    def _number(self, value: tuple[object, ...], *, decides: bool) -> int:
         number = self._numbers.get(value)
         if number is None:
             number = self._next
             self._next += 1
             self._numbers[value], self._values[number] = number, value
+        elif decides:
+            self._values[number] = value
         return number
 
 
@@ -62,28 +85,33 @@ class Keyed(NamedTuple):
     emitted: Emitted
 
 
-class KeyedJoin:
+class KeyedJoin(Guarded):
     """A join for each key; a key without rows has none. Instants are complete for all keys at once."""
 
     def __init__(self, make: Callable[[], EndpointJoin]) -> None:
+        super().__init__()
         self._make = make
         self._clocks = make().intake
         self._joins: dict[int, EndpointJoin] = {}
 
     @property
+    @guarded
     def keys(self) -> set[int]:
         """The keys that have rows."""
         return set(self._joins)
 
     @property
+    @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
         return sum(join.state_size for join in self._joins.values())
 
+    @guarded
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""
         return np.concatenate([np.empty(0, np.int64), *(join.used_ids(side) for join in self._joins.values())])
 
+    @guarded
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: int | None = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
         complete = self._clocks.complete(*events, until)
@@ -93,6 +121,7 @@ class KeyedJoin:
         self._clocks.clock = max(complete, self._clocks.clock)
         return found
 
+    @guarded
     def close(self) -> list[Keyed]:
         """End both streams: what is open never ends."""
         found = [Keyed(key, join.close()) for key, join in self._joins.items()]

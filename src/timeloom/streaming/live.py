@@ -11,14 +11,15 @@ from timeloom.errors import UsageError
 from timeloom.model.ticks import MIN_TICK
 from timeloom.stab_forest.forest import StabForest
 from timeloom.stab_forest.handle import Handle
+from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Intake, refused
 from timeloom.streaming.keyed import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.opened import OpenRows
-from timeloom.streaming.readers import Columns, read
+from timeloom.streaming.readers import Columns, promised, read
 
 
-class LiveForest:
+class LiveForest(Guarded):
     """Which rows are active, now or at any instant before: the events of a stream in a `timeloom.StabForest`.
 
     Takes the events that `StreamJoin` takes, of one side. An instant is complete when an event of a later one has come,
@@ -40,15 +41,17 @@ class LiveForest:
     """
 
     def __init__(self, *, columns: dict[str, str] | None = None) -> None:
+        super().__init__()
         self.forest = StabForest(order="start")
         self.type: TimeType | None = None
-        self._columns = Columns(**(columns or {}))
+        self._columns = Columns.of(columns)
         self._names, self._keys = Names("event"), Keys(())
         self._intake, self._open = Intake(), OpenRows()
         self._handles: dict[int, Handle] = {}
         self._ids: list[int] = []
         self._lock = threading.RLock()
 
+    @guarded
     def push(self, events: object, until: Any = None) -> int:
         """Take a table of events; answers how many were refused since they fit nothing that came before."""
         with self._lock:
@@ -56,10 +59,10 @@ class LiveForest:
 
     def _push(self, events: object, until: Any) -> int:
         reading = read(events, self._columns, "events", self._names, self._keys)
-        if self.type is None:
-            self.type = reading.type
-        same_axis(self.type, reading.type)
-        instant = None if until is None else self.type.ticks_of(until, "until")
+        kind = self.type or reading.type
+        same_axis(kind, reading.type)
+        self.type = kind
+        instant = promised(self.type, until)
         nothing = Events.none()
         taken = self._intake.take(reading.events, nothing, self._intake.complete(reading.events, nothing, instant))
         (begun, ended), _ = self._open.accept(taken)
@@ -70,12 +73,14 @@ class LiveForest:
             self.forest.finish(self._handles.pop(number), end)
         return len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
 
+    @guarded
     def active(self, at: Any = None) -> pa.Array:
         """The ids of the rows that are active as of now, the last complete instant, or at an instant before."""
         with self._lock:
             found = sorted(self.forest.stab(self._instant(at)).tolist())
             return self._names.values(pa.array([self._ids[event] for event in found], pa.int64()).to_numpy())
 
+    @guarded
     def count(self, at: Any = None) -> int:
         """How many rows are active, without listing them."""
         with self._lock:

@@ -39,6 +39,7 @@ from timeloom.kernels.sweep_layout import (
     DUE,
     FAR,
     GETNEXT,
+    HANDLES,
     HEAP,
     KNOWN,
     LATE,
@@ -60,7 +61,9 @@ from timeloom.kernels.sweep_unmatched import next_review
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
+from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
+from timeloom.streaming.restoring import CLOCK, checked
 from timeloom.streaming.rules import directly, is_near, rules_of
 
 HOWS = ("inner", "left", "semi", "anti")
@@ -84,13 +87,13 @@ class Emitted(NamedTuple):
     refused: tuple[Refused, ...]
 
 
-class EndpointJoin:
+class EndpointJoin(Guarded):
     """Join two streams of endpoints; each pair leaves at the first instant at which it is certain.
 
     Instants are ticks, and an instant is complete once no more of its events can come: when an event of a later
     instant arrives on either side, or when the caller says so (``until``). The order of events within one instant
     does not matter. ``lazy`` lets rows that become ready one after the other share a scan; ``counters`` tells what that
-    saves.
+    saves. Any number of threads may ask while others push.
     """
 
     def __init__(
@@ -103,11 +106,16 @@ class EndpointJoin:
         axis: Axis = Axis.INTEGER,
         lazy: bool = True,
     ) -> None:
+        super().__init__()
         check_options(how, left, right)
         self.how = how
         self.intake = Intake(left, right)
         self.counters = Counters()
-        self._rules = rules_of(relation.boxes(axis), left, right)
+        boxes = relation.boxes(axis)
+        self.query = (
+            f"{how} join of {left} with {right} on the {axis.value} axis by {[list(box.ranges) for box in boxes]}"
+        )
+        self._rules = rules_of(boxes, left, right)
         self._lazy = BUFFER if lazy else 1
         self._plain = how == "inner" and left == right == EVENTS and is_near(self._rules)
         self._directly = directly(self._rules) if self._plain else None
@@ -122,6 +130,7 @@ class EndpointJoin:
             self._state[WHOLE + side], self._state[LATE + side] = arrival != EVENTS, arrival == AT_END
 
     @property
+    @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
         return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self._unseen)
@@ -138,45 +147,57 @@ class EndpointJoin:
         ]
 
     @property
+    @guarded
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
         return int(self._opened[:, -1, 0].sum())
 
     @property
+    @guarded
     def is_idle(self) -> bool:
         """Whether there is nothing to keep: no row, no plan, no event held back."""
         held = any(side.held.ids.size for side in self.intake.sides)
         return not (held or self.state_size or self.open_rows) and self.next_instant == FOREVER
 
+    @guarded
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""
         live, opened = contents(self._maps, side), rows_in(self._opened, side)
         return np.concatenate([live[NAME], opened[:, ID], self.intake.sides[side].held.ids])
 
     @property
+    @guarded
     def next_instant(self) -> int:
         """The next instant at which something is to be done even if nothing happens, or FOREVER."""
         planned = int(self._agenda[HEAP, 0, TIME]) if self._state[PLANNED] else FOREVER
         return min(planned, self.intake.first_held, next_review(self._waiters, int(self._state[WAITERS])))
 
+    @guarded
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The whole state as arrays, for `restore` on a join with the same options."""
+        state = self._state
+        numbers = np.array([self.intake.clock, *state[[HANDLES, HANDLES + 1, BEFORE, FAR]]], np.int64)
         opened = [rows_in(self._opened, side) for side in (0, 1)]
         maps = [contents(self._maps, side) for side in (0, 1)]
-        plans, waiters = self._agenda[HEAP, : self._state[PLANNED]], self._waiters[:, : self._state[WAITERS]]
-        return [*self.intake.snapshot(), *opened, *maps, plans, waiters, self._state]
+        plans, waiters = self._agenda[HEAP, : state[PLANNED]], self._waiters[:, : state[WAITERS]]
+        return [numbers, *self.intake.held(), *opened, *maps, plans.copy(), waiters.copy()]
 
+    @guarded
     def restore(self, state: list[NDArray[np.int64]]) -> None:
-        """Go on from a snapshot."""
-        *intake, left_opened, right_opened, left, right, plans, waiters, self._state = state
-        self.intake.restore(intake)
+        """Go on from a snapshot; one that cannot be is a StorageError, and changes nothing."""
+        stored = checked(state, (self.intake.sides[0].arrival, self.intake.sides[1].arrival))
+        self.intake.restore(int(stored.numbers[CLOCK]), stored.left_held, stored.right_held)
+        self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[CLOCK + 1 :]
+        self._state[PLANNED], self._state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
         if self._state[FAR]:
             self._plain, self._directly = False, None
-        self._opened, self._maps = refilled(left_opened, right_opened), filled(left, right)
-        self._agenda = empty_agenda(len(plans) + 64)
-        self._agenda[HEAP, : len(plans)] = plans
-        self._waiters = np.concatenate([waiters, np.empty((3, 64), np.int64)], axis=1)
+        self._opened = refilled(stored.left_opened, stored.right_opened)
+        self._maps = filled(stored.left_live, stored.right_live)
+        self._agenda = empty_agenda(len(stored.plans) + 64)
+        self._agenda[HEAP, : len(stored.plans)] = stored.plans
+        self._waiters = np.concatenate([stored.waiters, np.empty((3, 64), np.int64)], axis=1)
 
+    @guarded
     def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.
 
@@ -185,6 +206,7 @@ class EndpointJoin:
         """
         return self._advance(left, right, self.intake.complete(left, right, until))
 
+    @guarded
     def close(self) -> Emitted:
         """End both streams: what is open never ends."""
         emitted = self._advance(Events.none(), Events.none(), FOREVER)

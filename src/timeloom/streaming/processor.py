@@ -18,26 +18,38 @@ from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.intake import REASONS, Events
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.storage import VERSION, pack, unpack
+from timeloom.streaming.storage import VERSION, malformed, seal, unseal
 
 STATE = "version INT, body BINARY, names STRING"
+KEY, WHOLE_QUERY = "key", "?"
+"""The column of keys as text, and the text that stands for no key but for the query as a whole."""
 MILLISECOND = 1000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the processor needs to know: the join, which columns are keys, and on which sides ids are integers."""
+    """What the processor needs to know: the join, its keys, and of which types keys and ids are.
+
+    ``integers`` says on which sides ids are integers; ``types`` has the types of the keys and of both ids.
+    """
 
     relation: Relation
     how: str
     arrivals: tuple[str, str]
     keys: tuple[str, ...]
     integers: tuple[bool, bool] = (False, False)
+    types: tuple[str, ...] = ()
+    axis: Axis = Axis.ZONED
 
     def join(self) -> EndpointJoin:
         """A join without state."""
         left, right = self.arrivals
-        return EndpointJoin(self.relation, how=self.how, left=left, right=right, axis=Axis.ZONED)
+        return EndpointJoin(self.relation, how=self.how, left=left, right=right, axis=self.axis)
+
+    @property
+    def query(self) -> str:
+        """What makes a state one of this query: the join, the keys and all types."""
+        return f"{self.join().query}, keys {list(self.keys)}, types of keys and ids {list(self.types)}"
 
 
 class JoinProcessor(StatefulProcessor):
@@ -45,6 +57,8 @@ class JoinProcessor(StatefulProcessor):
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self.query = plan.query
+        self.is_known = False
 
     def init(self, handle: Any) -> None:
         """Open the state."""
@@ -76,30 +90,51 @@ class JoinProcessor(StatefulProcessor):
         keep_loaded()
 
     def _advance(self, key: Any, frame: pd.DataFrame | None, watermark: int) -> Iterator[pd.DataFrame]:
-        join, names = self._load()
+        self._require_same_query(key)
+        complete = watermark * MILLISECOND if watermark else MIN_TICK
+        join, names = self._load(complete)
         left, right = (self._events(frame, side, names[side]) for side in (0, 1))
-        emitted = join.push(left, right, watermark * MILLISECOND if watermark else MIN_TICK)
+        emitted = join.push(left, right, complete)
         answer = [*_results(emitted, names), *self._unreadable(frame)]
         self._save(join, names)
         for result in answer:
-            for name, value in zip(self.plan.keys, key, strict=True):
-                result[name] = value
-            yield result[[*self.plan.keys, "left_id", "right_id", "at", "reason"]]
+            result[KEY] = key[0]
+            yield result[[KEY, "left_id", "right_id", "at", "reason"]]
 
-    def _load(self) -> tuple[EndpointJoin, tuple[Names, Names]]:
+    def _require_same_query(self, key: Any) -> None:
+        """Refuse the checkpoint of another query, also where its keys are not those of this one.
+
+        Each partition of the state remembers its query once, under a key that is none.
+        """
+        if self.is_known:
+            return
+        client = self.handle._statefulProcessorApiClient
+        client.set_implicit_key((WHOLE_QUERY,))
+        try:
+            if self.state.exists():
+                version, body, begun = self.state.get()
+                _same_version(version)
+                unseal(bytes(body), self.query, begun)
+            else:
+                self.state.update((VERSION, seal([np.zeros(1, np.int64)], self.query, self.query), self.query))
+        finally:
+            client.set_implicit_key(key)
+        self.is_known = True
+
+    def _load(self, complete: int) -> tuple[EndpointJoin, tuple[Names, Names]]:
+        """The join of a key. One without state is at rest: all that the watermark has passed is complete for it."""
         join, names = self.plan.join(), (Names("left"), Names("right"))
         for side, integers in zip(names, self.plan.integers, strict=True):
             side.type = pa.int64() if integers else pa.string()
-        if self.state.exists():
+        if not self.state.exists():
+            join.intake.clock = complete
+        else:
             version, body, known = self.state.get()
-            if version != VERSION:
-                raise StorageError(
-                    f"the checkpoint holds streaming state of version {version}, but this is version {VERSION}; "
-                    "finish the query with the release that began it, or start from a new checkpoint"
-                )
-            join.restore(unpack(bytes(body)))
-            for side, values in zip(names, json.loads(known), strict=True):
-                side.load(values)
+            _same_version(version)
+            join.restore(unseal(bytes(body), self.query, known))
+            dumped = _parsed(known)
+            for number, side in enumerate(names):
+                side.load(dumped[number], join.used_ids(number))
         return join, names
 
     def _save(self, join: EndpointJoin, names: tuple[Names, Names]) -> None:
@@ -108,7 +143,8 @@ class JoinProcessor(StatefulProcessor):
         if join.is_idle:
             self.state.clear()
             return
-        self.state.update((VERSION, pack(join.snapshot()), json.dumps([side.dump() for side in names])))
+        known = json.dumps([side.dump() for side in names])
+        self.state.update((VERSION, seal(join.snapshot(), self.query, known), known))
         if join.next_instant < FOREVER:
             self.handle.registerTimer(-(-join.next_instant // MILLISECOND))
 
@@ -129,6 +165,24 @@ class JoinProcessor(StatefulProcessor):
         bad = frame[frame["verdict"] != 0]
         times = bad["time"].where(bad["verdict"] != UNREADABLE)
         return [_refused(bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)]
+
+
+def _same_version(version: int) -> None:
+    if version != VERSION:
+        raise StorageError(
+            f"the checkpoint holds streaming state of version {version}, but this is version {VERSION}; "
+            "finish the query with the release that began it, or start from a new checkpoint"
+        )
+
+
+def _parsed(known: str) -> list[Any]:
+    try:
+        dumped = json.loads(known)
+    except (ValueError, RecursionError) as error:
+        raise malformed(f"its names are no JSON ({error})") from error
+    if not isinstance(dumped, list) or len(dumped) != 2:
+        raise malformed("it has not the names of two sides")
+    return dumped
 
 
 def _results(emitted: Emitted, names: tuple[Names, Names]) -> list[pd.DataFrame]:

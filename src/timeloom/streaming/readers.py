@@ -1,6 +1,7 @@
 """Tables of events and of whole rows, as arrays; what cannot be read is refused with a reason."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import TimeType, column_ticks
-from timeloom.errors import InvalidInputError
-from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, UNREADABLE
-from timeloom.model.ticks import FOREVER
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
+from timeloom.model.naming import column_names
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.intake import Events, Ids
 from timeloom.streaming.keyed import Keys
@@ -27,6 +29,33 @@ class Columns(NamedTuple):
     event: str = "event"
     start: str = "start"
     end: str = "end"
+
+    @classmethod
+    def of(cls, given: "dict[str, str] | None") -> "Columns":
+        """Read the option ``columns``."""
+        for role, name in (given or {}).items():
+            if role not in cls._fields:
+                raise UsageError(
+                    f"columns= names {role!r}, which is no column of a stream. {did_you_mean(role, cls._fields)}"
+                )
+            if not isinstance(name, str):
+                raise UsageError(f"columns= takes column names, not {name!r}")
+        return cls(**(given or {}))
+
+
+RESULT = ("left_id", "right_id", "at", "reason")
+"""The columns of results beside the keys."""
+
+
+def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
+    """Read the option ``on``; a key may not be named as a column of the results is."""
+    names = column_names("on", on)
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"on= names the key column {name!r} twice")
+        if name in RESULT:
+            raise UsageError(f"the result would have more than one column named {name!r}; rename that key column")
+    return names
 
 
 class Reading(NamedTuple):
@@ -50,6 +79,7 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     kind = TimeType.of(table.schema.field(time).type, time, names.side)
     first, null = column_ticks(table[time], kind, truncate=False)
     verdicts = np.where(null | np.asarray(table[columns.id].is_null()), UNREADABLE, 0).astype(np.int8)
+    verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
     if apart:
         starting, known = _starting(table[second], names.side, second)
         verdicts[(verdicts == 0) & ~known] = NO_EVENT
@@ -61,12 +91,22 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
         same_axis(kind, TimeType.of(ends.type, second, names.side))
         last, is_open = column_ticks(ends, kind, truncate=False)
         last = np.where(is_open, FOREVER, last)
-    numbers, keyless = keys.numbers(table)
+    numbers, keyless = keys.numbers(table, names.side)
     verdicts[(verdicts == 0) & keyless] = NO_KEY
     good = verdicts == 0
     events = Events(names.numbers(table[columns.id]), first, starting, last)
     unread = table.select(wanted).filter(pa.array(~good))
     return Reading(events if good.all() else events.pick(good), numbers[good], kind, unread, verdicts[~good])
+
+
+def promised(kind: TimeType, until: Any) -> int | None:
+    """The instant that a caller promises to be complete, if any."""
+    if until is None:
+        return None
+    instant = kind.ticks_of(until, "until")
+    if instant == FOREVER:
+        raise UsageError(f"until={until!r} is the end of the axis, where no instant is; close() ends the streams")
+    return instant
 
 
 def _starting(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -18,7 +18,7 @@ from timeloom.streaming.deciding import AT_END, AT_START, EVENTS, Decision, deci
 
 
 class Rules(NamedTuple):
-    """A relation for the sweep: its decisions, and the union of its boxes; that is empty where one decision says all."""
+    """A relation for the sweep: its decisions, and the union of its boxes, empty where one decision says all."""
 
     decisions: NDArray[np.int64]
     union: NDArray[np.int64]

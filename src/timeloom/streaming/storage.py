@@ -1,29 +1,85 @@
-"""The state of a streaming join as bytes: int64 arrays one after another, each with its shape in front."""
+"""The state of a streaming join as bytes: sealed by a hash, bound to its query, int64 arrays one after another.
+
+A hash finds every accident. Whoever forges a state can forge the hash as well, so what the arrays say is checked too,
+where they are taken up again.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-VERSION = 3
+from timeloom.errors import StorageError
+
+VERSION = 4
 """Of the layout of a stored state. A state of another version is refused, never guessed at."""
 
+SEAL = 16
+"""Bytes of a hash: first that of all that follows, then that of the query."""
 
-def pack(arrays: list[NDArray[np.int64]]) -> bytes:
-    """Write arrays."""
+DIMENSIONS = 2
+
+
+def seal(arrays: list[NDArray[np.int64]], query: str, beside: str = "") -> bytes:
+    """Write arrays for this query; ``beside`` is text that is stored elsewhere and must not change either."""
     parts = []
     for array in arrays:
-        parts += [np.array([array.ndim, *array.shape], np.int64), np.ascontiguousarray(array).reshape(-1)]
-    return np.concatenate(parts).tobytes()
+        parts += [np.array([array.ndim, *array.shape], np.int64), np.ascontiguousarray(array, np.int64).reshape(-1)]
+    content = mark(query) + np.concatenate(parts).tobytes()
+    return _hash(content, beside) + content
 
 
-def unpack(stored: bytes) -> list[NDArray[np.int64]]:
-    """Read arrays."""
-    numbers = np.frombuffer(stored, np.int64)
-    arrays, at = [], 0
+def unseal(stored: bytes, query: str, beside: str = "") -> list[NDArray[np.int64]]:
+    """Read arrays that were written for this query; anything else is a StorageError."""
+    content = stored[SEAL:]
+    if len(content) < SEAL or not hmac.compare_digest(stored[:SEAL], _hash(content, beside)):
+        raise StorageError(
+            f"a streaming state of {len(stored):,} bytes is damaged: its hash does not match its content; "
+            "restore the checkpoint from a copy, or start from a new one"
+        )
+    if content[:SEAL] != mark(query):
+        raise StorageError(
+            "the streaming state is that of another query: another relation, how, delta or epsilon, other keys, types "
+            "of ids, arrivals or time axis; go on with the query that began it, or start from a new checkpoint "
+            f"(this query: {query})"
+        )
+    return list(_arrays(content[SEAL:]))
+
+
+def mark(query: str) -> bytes:
+    """What tells the states of one query from those of others."""
+    return hashlib.blake2b(query.encode(), digest_size=SEAL).digest()
+
+
+def malformed(what: str) -> StorageError:
+    """The error about a state whose hash is right and whose content is not."""
+    return StorageError(
+        f"a streaming state is malformed: {what}; restore the checkpoint from a copy, or start from a new one"
+    )
+
+
+def _hash(content: bytes, beside: str) -> bytes:
+    """Over all bytes, the version and the length of both texts: none can be moved from one to the other."""
+    digest = hashlib.blake2b(content, digest_size=SEAL)
+    digest.update(f"{VERSION} {len(content)} {beside}".encode())
+    return digest.digest()
+
+
+def _arrays(content: bytes) -> Iterator[NDArray[np.int64]]:
+    if len(content) % 8:
+        raise malformed(f"{len(content)} bytes are no whole number of words")
+    numbers = np.frombuffer(content, np.int64)
+    at = 0
     while at < numbers.size:
         dimensions = int(numbers[at])
-        shape = tuple(numbers[at + 1 : at + 1 + dimensions].tolist())
+        if not 1 <= dimensions <= DIMENSIONS or at + dimensions >= numbers.size:
+            raise malformed(f"an array of {dimensions} dimensions at word {at}")
+        shape = numbers[at + 1 : at + 1 + dimensions].tolist()
         at += 1 + dimensions
-        size = int(np.prod(shape))
-        arrays.append(numbers[at : at + size].reshape(shape).copy())
+        size = shape[0] * shape[-1] if dimensions == DIMENSIONS else shape[0]
+        if min(shape) < 0 or max(shape) > numbers.size + DIMENSIONS or size > numbers.size - at:
+            raise malformed(f"an array of shape {tuple(shape)} at word {at}, where {numbers.size - at} words are left")
+        yield numbers[at : at + size].reshape(shape).copy()
         at += size
-    return arrays

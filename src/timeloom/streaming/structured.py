@@ -1,78 +1,116 @@
 """The streaming join on Spark: two streaming DataFrames in, one out."""
 
 import logging
-from dataclasses import replace
-from functools import reduce
-from operator import or_
-from typing import Any
+from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from timeloom.engines.frames import require_columns
+from timeloom.engines.keys import shared_keys
 from timeloom.engines.spark.ticks import column_ticks
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, UNREADABLE
-from timeloom.model.ticks import FOREVER, Axis
+from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 from timeloom.streaming.deciding import AT_END, EVENTS
-from timeloom.streaming.processor import JoinProcessor, Plan
+from timeloom.streaming.encoding import INSTANTS, decoded, encoded, key_part, whole_key
+from timeloom.streaming.processor import KEY, JoinProcessor, Plan
 from timeloom.streaming.readers import Columns
 
 logger = logging.getLogger("timeloom")
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-ONE_KEY = "__all"
-CLOCK = "__clock"
-"""Where times have no zone, the same times as if they were of UTC: Spark wants a zone for its watermark."""
+CLOCK = "clock"
+SIDES = ("left", "right")
 
 _AXES: dict[type[T.DataType], Axis] = {T.TimestampType: Axis.ZONED, T.TimestampNTZType: Axis.TIMESTAMP}
-_INSTANTS = {
-    Axis.ZONED: "timestamp_micros({})",
-    Axis.TIMESTAMP: "timestampadd(MICROSECOND, {}, TIMESTAMP_NTZ '1970-01-01 00:00:00')",
-}
-"""How ticks become instants again."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One stream. Its columns go by their positions, so that no name of the user's can mean anything else."""
+
+    frame: DataFrame
+    number: int
+    names: tuple[str, ...]
+    kinds: tuple[T.DataType, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame, number: int) -> "Side":
+        """Number the columns of a stream."""
+        schema = frame.schema
+        repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
+        if repeated:
+            raise InvalidInputError(
+                f"the {SIDES[number]} stream has more than one column named {', '.join(map(repr, repeated))}; "
+                "rename them first"
+            )
+        kinds = tuple(field.dataType for field in schema)
+        return cls(frame.toDF(*(f"c{at}" for at in range(len(kinds)))), number, tuple(schema.names), kinds)
+
+    def column(self, name: str) -> str:
+        """The column of this name, in SQL."""
+        return f"c{self.names.index(name)}"
+
+    def kind(self, name: str) -> T.DataType:
+        """The type of a column."""
+        return self.kinds[self.names.index(name)]
+
+    def about(self, name: str) -> str:
+        """A column in words."""
+        return f"column {name!r} of the {SIDES[self.number]} stream"
 
 
 def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | None, columns: Columns) -> DataFrame:
     """Join two streaming DataFrames by a plan; lazy, as all of Spark."""
     _check(left, right)
-    axis = _axis(left, right, plan, columns)
-    events = None
-    for number, (side, frame) in enumerate((("left", left), ("right", right))):
-        own = _events(frame, side, number, plan, watermark, columns, axis)
-        events = own if events is None else events.unionByName(own)
-    assert events is not None
-    keys = plan.keys or (ONE_KEY,)
+    sides = Side.of(left, 0), Side.of(right, 1)
+    axis = _axis(sides, plan, columns)
+    for side in sides:
+        second = columns.event if plan.arrivals[side.number] == EVENTS else columns.end
+        require_columns(list(side.names), [*plan.keys, columns.id, second], SIDES[side.number])
     if not plan.keys:
         logger.warning("stream_join without on=: all rows share one state, so one task does all the work")
-        events = events.withColumn(ONE_KEY, F.lit(0))
-    kinds = [frame.schema[columns.id].dataType for frame in (left, right)]
-    are_integers = (isinstance(kinds[0], T.IntegralType), isinstance(kinds[1], T.IntegralType))
-    inner = [T.LongType() if are else T.StringType() for are in are_integers]
+    kinds = _key_types(sides, plan.keys)
+    ids = [side.kind(columns.id) for side in sides]
+    integers = (isinstance(ids[0], T.IntegralType), isinstance(ids[1], T.IntegralType))
+    ours, theirs = (_events(side, plan, watermark, columns, axis, kinds) for side in sides)
+    inner = [T.LongType() if integer else T.StringType() for integer in integers]
     schema = T.StructType(
         [
-            *(field for field in events.schema if field.name in keys),
+            T.StructField(KEY, T.StringType()),
             T.StructField("left_id", inner[0]),
             T.StructField("right_id", inner[1]),
             T.StructField("at", T.LongType()),
             T.StructField("reason", T.StringType()),
         ]
     )
-    named = replace(plan, keys=tuple(keys), integers=are_integers)
-    joined = events.groupBy(*keys).transformWithStateInPandas(JoinProcessor(named), schema, "Append", "EventTime")
+    types = tuple(kind.simpleString() for kind in (*kinds, *ids))
+    named = replace(plan, integers=integers, types=types, axis=axis)
+    joined = (
+        ours.unionByName(theirs)
+        .groupBy(KEY)
+        .transformWithStateInPandas(JoinProcessor(named), schema, "Append", "EventTime")
+    )
+    left_kinds = [sides[0].kind(name) for name in plan.keys]
     return joined.select(
-        *plan.keys,
-        F.col("left_id").cast(kinds[0]),
-        F.col("right_id").cast(kinds[1]),
-        F.expr(_INSTANTS[axis].format(f"nullif(at, {FOREVER})")).alias("at"),
+        *(
+            F.expr(key_part(KEY, number, kind)).cast(own).alias(name)
+            for number, (name, kind, own) in enumerate(zip(plan.keys, kinds, left_kinds, strict=True))
+        ),
+        F.expr(_id_back("left_id", ids[0])).alias("left_id"),
+        F.expr(_id_back("right_id", ids[1])).alias("right_id"),
+        F.expr(INSTANTS[axis].format(f"nullif(at, {FOREVER})")).alias("at"),
         "reason",
     )
 
 
 def _check(left: DataFrame, right: DataFrame) -> None:
-    for side, frame in (("left", left), ("right", right)):
+    for side, frame in zip(SIDES, (left, right), strict=True):
         if not frame.isStreaming:
             raise UsageError(f"the {side} table is no stream; use join for tables, or readStream to make a stream")
     provider = left.sparkSession.conf.get(PROVIDER, "") or ""
@@ -89,68 +127,109 @@ def _clocks(plan: Plan, number: int, columns: Columns) -> tuple[str, str]:
     return time, columns.end if plan.arrivals[number] == AT_END else time
 
 
-def _axis(left: DataFrame, right: DataFrame, plan: Plan, columns: Columns) -> Axis:
+def _axis(sides: tuple[Side, Side], plan: Plan, columns: Columns) -> Axis:
     """The axis that both sides share; watermarks are defined on timestamps, with zone or without."""
     found: dict[Axis, str] = {}
-    for number, (side, frame) in enumerate((("left", left), ("right", right))):
-        clocks = _clocks(plan, number, columns)
-        require_columns(frame.columns, list(clocks), side)
-        for name in clocks:
-            kind = frame.schema[name].dataType
+    for side in sides:
+        time, _ = _clocks(plan, side.number, columns)
+        names = [time] if plan.arrivals[side.number] == EVENTS else [time, columns.end]
+        require_columns(list(side.names), names, SIDES[side.number])
+        for name in names:
+            kind = side.kind(name)
             if type(kind) not in _AXES:
                 raise InvalidInputError(
-                    f"column {name!r} of the {side} stream is {kind.simpleString()}; expected timestamp, because "
+                    f"{side.about(name)} is {kind.simpleString()}; expected timestamp, because "
                     "watermarks are defined on timestamps; convert it, for example with timestamp_micros"
                 )
-            found[_AXES[type(kind)]] = f"{name!r} of the {side} stream is {kind.simpleString()}"
+            found[_AXES[type(kind)]] = f"{name!r} of the {SIDES[side.number]} stream is {kind.simpleString()}"
     if len(found) > 1:
         raise InvalidInputError(f"the streams do not share a time axis: {' and '.join(found.values())}; convert one")
     return next(iter(found))
 
 
+def _key_types(sides: tuple[Side, Side], keys: tuple[str, ...]) -> list[T.DataType]:
+    """The type of each key that both sides share; keys that cannot be equal are refused in the words of tables."""
+    common = []
+    for name in keys:
+        kinds = [side.kind(name) for side in sides]
+        for side, kind in zip(sides, kinds, strict=True):
+            encoded("", kind, side.about(name))
+        if kinds[0] == kinds[1]:
+            common.append(kinds[0])
+            continue
+        schemas = [to_arrow_schema(T.StructType([T.StructField(name, kind)]), timezone="UTC") for kind in kinds]
+        shared_keys(schemas[0].empty_table(), schemas[1].empty_table(), [name], [name])
+        if any(isinstance(kind, T.DateType | T.TimestampType | T.TimestampNTZType) for kind in kinds):
+            raise InvalidInputError(
+                f"the keys {name!r} ({kinds[0].simpleString()}) and {name!r} ({kinds[1].simpleString()}) "
+                "are times of different types; cast one"
+            )
+        common.append(from_arrow_type(pa.unify_schemas(schemas, promote_options="permissive").types[0]))
+    return common
+
+
 def _events(
-    frame: DataFrame, side: str, number: int, plan: Plan, watermark: str | None, columns: Columns, axis: Axis
+    side: Side, plan: Plan, watermark: str | None, columns: Columns, axis: Axis, kinds: list[T.DataType]
 ) -> DataFrame:
-    """One side as events: its keys, id, time and end in microseconds, and what is wrong with it.
+    """One side as events: its key, id, time and end in microseconds, and what is wrong with it.
 
     The watermark column itself is left out: Spark would drop late rows by it without a word.
     """
-    apart = plan.arrivals[number] == EVENTS
-    time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
-    require_columns(frame.columns, [*plan.keys, columns.id, time, second], side)
-    _, clock = _clocks(plan, number, columns)
-    if axis is Axis.TIMESTAMP and watermark is not None:
-        frame, clock = frame.withColumn(CLOCK, F.timestamp_micros(_ticks(clock, axis))), CLOCK
-    marked = frame if watermark is None else frame.withWatermark(clock, watermark)
-    starting, known = _starting(frame.schema[second].dataType, second) if apart else (F.lit(True), F.lit(True))
-    unread = F.col(time).isNull() | F.col(columns.id).isNull()
-    keyless = reduce(or_, (F.col(key).isNull() for key in plan.keys), F.lit(False))
-    end: Any = F.lit(FOREVER) if apart else F.coalesce(_ticks(columns.end, axis), F.lit(FOREVER))
-    verdict = F.when(unread, UNREADABLE).when(~known, NO_EVENT).when(keyless, NO_KEY).otherwise(0)
-    is_integer = isinstance(frame.schema[columns.id].dataType, T.IntegralType)
-    text = F.col(columns.id).cast("string")
-    return marked.select(
-        *plan.keys,
-        F.lit(number).alias("side"),
-        (F.when(verdict != 0, text) if is_integer else text).alias("id"),
-        F.coalesce(F.col(columns.id).cast("long") if is_integer else F.lit(None), F.lit(0))
-        .cast("long")
-        .alias("number"),
-        F.coalesce(_ticks(time, axis), F.lit(0)).alias("time"),
-        starting.alias("starting"),
-        end.alias("end"),
-        verdict.alias("verdict"),
+    apart = plan.arrivals[side.number] == EVENTS
+    time, clock = _clocks(plan, side.number, columns)
+    at, row = side.column(time), side.column(columns.id)
+    ticks = column_ticks(at, axis)
+    starting, known = _starting(side, columns.event) if apart else ("true", "true")
+    keyless = " OR ".join(f"{side.column(name)} IS NULL" for name in plan.keys) or "false"
+    end = f"{FOREVER}L" if apart else f"coalesce({column_ticks(side.column(columns.end), axis)}, {FOREVER}L)"
+    verdict = (
+        f"CASE WHEN {at} IS NULL OR {row} IS NULL THEN {UNREADABLE} "
+        f"WHEN {ticks} IN ({_literal(MIN_TICK)}, {_literal(MAX_TICK)}) THEN {OFF_AXIS} "
+        f"WHEN NOT ({known}) THEN {NO_EVENT} WHEN {keyless} THEN {NO_KEY} ELSE 0 END"
     )
+    kind = side.kind(columns.id)
+    is_integer = isinstance(kind, T.IntegralType)
+    text = _id_text(row, kind, side.about(columns.id))
+    casts = [
+        f"CAST({side.column(name)} AS {shared.simpleString()})" for name, shared in zip(plan.keys, kinds, strict=True)
+    ]
+    selected = {
+        KEY: whole_key(casts, kinds, [side.about(name) for name in plan.keys]),
+        "side": str(side.number),
+        "id": f"CASE WHEN {verdict} <> 0 THEN {text} END" if is_integer else text,
+        "number": f"coalesce(CAST({row} AS BIGINT), 0L)" if is_integer else "0L",
+        "time": f"coalesce({ticks}, 0L)",
+        "starting": starting,
+        "end": end,
+        "verdict": verdict,
+    }
+    found = [F.expr(sql).alias(name) for name, sql in selected.items()]
+    if watermark is None:
+        return side.frame.select(*found)
+    instant = F.expr(f"timestamp_micros({column_ticks(side.column(clock), axis)})").alias(CLOCK)
+    return side.frame.select(*found, instant).withWatermark(CLOCK, watermark).drop(CLOCK)
 
 
-def _ticks(name: str, axis: Axis) -> Column:
-    ticked = name.replace("`", "``")
-    return F.expr(column_ticks(f"`{ticked}`", axis))
+def _literal(tick: int) -> str:
+    """A tick in SQL, where the smallest one cannot be written as it is."""
+    return f"({tick + 1}L - 1L)" if tick == MIN_TICK else f"{tick}L"
 
 
-def _starting(kind: T.DataType, name: str) -> tuple[Column, Column]:
-    event = F.col(name)
+def _id_text(column: str, kind: T.DataType, what: str) -> str:
+    return column if isinstance(kind, T.StringType) else encoded(column, kind, what)
+
+
+def _id_back(column: str, kind: T.DataType) -> str:
+    return column if isinstance(kind, T.StringType) else decoded(column, kind)
+
+
+def _starting(side: Side, name: str) -> tuple[str, str]:
+    """Which events are starts, and which are events at all, in SQL."""
+    event, kind = side.column(name), side.kind(name)
     if isinstance(kind, T.BooleanType):
-        return F.coalesce(event, F.lit(False)), event.isNotNull()
-    known = F.coalesce(event.isin("start", "end"), F.lit(False))
-    return F.coalesce(event == "start", F.lit(False)), known
+        return f"coalesce({event}, false)", f"{event} IS NOT NULL"
+    if not isinstance(kind, T.StringType):
+        raise InvalidInputError(
+            f"{side.about(name)} is {kind.simpleString()}; expected 'start' and 'end', or true and false"
+        )
+    return f"coalesce({event} = 'start', false)", f"coalesce({event} IN ('start', 'end'), false)"

@@ -11,19 +11,19 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.ticks import TimeType
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
-from timeloom.model.naming import column_names
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming.deciding import EVENTS
+from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import REASONS, Events, Ids, Refused
 from timeloom.streaming.keyed import Keyed, KeyedJoin, Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, check_options
-from timeloom.streaming.readers import Columns, Reading, read
+from timeloom.streaming.readers import Columns, Reading, key_columns, promised, read
 
 SIDES = ("left", "right")
 
 
-class StreamJoin:
+class StreamJoin(Guarded):
     """Join two streams of periods; each pair leaves at the first instant at which it is certain.
 
     Parameters
@@ -65,38 +65,55 @@ class StreamJoin:
         right: str = EVENTS,
         columns: dict[str, str] | None = None,
     ) -> None:
+        super().__init__()
         check_options(how, left, right)
         self.relation = find_relation(relation, delta=delta, epsilon=epsilon)
         self.how = how
         self.arrivals = (left, right)
-        self.columns = Columns(**(columns or {}))
+        self.columns = Columns.of(columns)
         self.names = (Names("left"), Names("right"))
-        self.keys = Keys(() if on is None else tuple(column_names("on", on)))
+        self.keys = Keys(key_columns(on))
         self.type: TimeType | None = None
         self._rejected: list[pa.Table] = []
         self._made: KeyedJoin | None = None
 
+    @guarded
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.
 
         ``until`` is an instant of which all events have been given; without it, all instants before the latest
         event are taken to be complete.
         """
-        (lefts, left_keys), (rights, right_keys) = (self._read(*side) for side in enumerate((left, right)))
-        if self.type is None:
+        readings = [None if frame is None else self._read(side, frame) for side, frame in enumerate((left, right))]
+        kind = self.type
+        for reading in readings:
+            if reading is not None:
+                kind = kind or reading.type
+                same_axis(kind, reading.type)
+        if kind is None:
             return self._answer([])
-        instant = None if until is None else self.type.ticks_of(until, "until")
+        instant, self.type = promised(kind, until), kind
+        for side, reading in enumerate(readings):
+            if reading is not None:
+                self._reject_unread(side, reading)
+        (lefts, left_keys), (rights, right_keys) = (
+            (Events.none(), np.empty(0, np.int64)) if reading is None else (reading.events, reading.keys)
+            for reading in readings
+        )
         return self._answer(self._join().push((lefts, rights), (left_keys, right_keys), instant))
 
+    @guarded
     def close(self) -> pa.Table:
         """End both streams: what is open never ends. Pairs that were certain only now have no instant."""
         return self._answer([] if self.type is None else self._join().close())
 
     @property
+    @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
         return 0 if self.type is None else self._join().state_size
 
+    @guarded
     def take_rejected(self) -> pa.Table:
         """The events refused since the last call: side, id (as text), time, and the reason."""
         schema = pa.schema([("side", pa.string()), ("id", pa.string()), ("time", pa.string()), ("reason", pa.string())])
@@ -113,15 +130,9 @@ class StreamJoin:
             )
         return self._made
 
-    def _read(self, number: int, frame: object | None) -> tuple[Events, Ids]:
-        if frame is None:
-            return Events.none(), np.empty(0, np.int64)
-        reading = read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
-        if self.type is None:
-            self.type = reading.type
-        same_axis(self.type, reading.type)
-        self._reject_unread(number, reading)
-        return reading.events, reading.keys
+    def _read(self, number: int, frame: object) -> Reading:
+        """Read a table; nothing of it counts before both sides have been read."""
+        return read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
 
     def _reject_unread(self, number: int, reading: Reading) -> None:
         if reading.verdicts.size:
