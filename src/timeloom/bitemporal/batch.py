@@ -1,11 +1,11 @@
 """A batch of transactions on a bitemporal table: staged on a copy, visible at once or not at all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from timeloom.bitemporal.layout import Key, Version, facts_table
+from timeloom.engines.frames import require_columns
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import FOREVER, MIN_TICK
@@ -16,84 +16,88 @@ if TYPE_CHECKING:
 Portion = tuple["Instant | None", "Instant | None"]
 
 
-@dataclass
-class Version:
-    """A fact as it is now believed: its row in the history (None while staged), values, and periods in ticks."""
-
-    row: int | None
-    values: tuple[Any, ...]
-    app_start: int
-    app_end: int
-    sys_start: int
-    sys_end: int = FOREVER
-
-
 class Batch:
     """Transactions that become visible together, when the ``with`` block ends without an error."""
 
     def __init__(self, table: "BitemporalTable") -> None:
         self._table = table
+        self._is_open = False
         self._staged: list[Version] = []
-        self._ended: dict[int, int] = {}
-        self._touched: dict[tuple[Any, ...], list[Version]] = {}
-        self._now = table._latest
+        self.ended: dict[int, int] = {}
+        self.undone: set[int] = set()
+        self.touched: dict[Key, list[Version]] = {}
+        self.latest = MIN_TICK
 
     def __enter__(self) -> "Batch":
-        self._table._open(self)
+        if self._staged or self.touched:
+            raise UsageError("this batch has been used; open another one with table.batch()")
+        self._table._open()
+        state = self._table._state
+        self.layout, self.latest = state.layout, state.latest
+        self._is_open = True
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
-                self._table._commit([v for v in self._staged if v.sys_end > v.sys_start], self._ended, self._now)
+                self._table._commit(self)
         finally:
+            self._is_open = False
             self._table._close()
+
+    @property
+    def staged(self) -> list[Version]:
+        """The new versions, in order of system time; those that were replaced as they came were never visible."""
+        return [version for version in self._staged if version.sys_end > version.sys_start]
 
     def insert(self, rows: Any, *, sys: Instant) -> None:
         """Insert facts, valid in their application periods, at a system time."""
-        now = self._advance(sys)
-        for key, version in self._table._read_facts(rows, now):
+        now, table = self._advance(sys), facts_table(rows)
+        require_columns(table.column_names, [*self.layout.key, "app_start", "app_end"], "inserted")
+        if not self.layout.schema.names:
+            self.layout = self.layout.adopting(table)
+        for key, version in self.layout.read_facts(table, now):
             self._current(key).append(version)
             self._staged.append(version)
 
     def update(self, key: Any, values: Mapping[str, Any], *, sys: Instant, portion: "Portion | None" = None) -> None:
         """Change values of a key at a system time, for all its application time or for a portion of it."""
-        now = self._advance(sys)
-        attributes = self._table._attributes
+        now, layout = self._advance(sys), self.layout
+        if not isinstance(values, Mapping):
+            raise UsageError(f"values={values!r} is no mapping; give columns and their new values, such as {{'v': 1}}")
+        changeable = [known for known in layout.attributes if known not in layout.key]
         for name in values:
-            if name not in attributes or name in self._table._key:
-                changeable = [known for known in attributes if known not in self._table._key]
-                raise InvalidInputError(f"column {name!r} cannot be updated. {did_you_mean(name, changeable)}")
-        changed = [(attributes.index(name), value) for name, value in values.items()]
-        self._replace(self._table._key_of(key), now, portion, changed)
+            if name not in changeable:
+                raise InvalidInputError(f"column {name!r} cannot be updated. {did_you_mean(str(name), changeable)}")
+        changed = [(layout.attributes.index(name), value) for name, value in values.items()]
+        self._replace(layout.key_of(key), now, portion, changed)
 
     def delete(self, key: Any, *, sys: Instant, portion: "Portion | None" = None) -> None:
         """Delete a key at a system time, for all its application time or for a portion of it."""
         now = self._advance(sys)
-        self._replace(self._table._key_of(key), now, portion, None)
+        self._replace(self.layout.key_of(key), now, portion, None)
 
     def _advance(self, sys: Instant) -> int:
-        now = self._table._sys_tick(sys)
-        if now < self._now:
+        if not self._is_open:
+            raise UsageError("the batch is not open; use it inside its block: with table.batch() as batch: …")
+        layout = self.layout.timed_by(sys)
+        now = layout.sys_time.ticks_of(sys, "sys")
+        if now < self.latest:
             raise InvalidInputError(
                 f"system time goes backwards: found {sys!r}, but the table has reached "
-                f"{self._table._sys_instant(self._now)!r}; give that time or a later one"
+                f"{layout.sys_instant(self.latest)!r}; give that time or a later one"
             )
-        self._now = now
+        if now == FOREVER:
+            raise InvalidInputError(f"sys={sys!r} is the last instant there is; give an earlier one")
+        self.layout, self.latest = layout, now
         return now
 
-    def _current(self, key: tuple[Any, ...]) -> list[Version]:
-        if key not in self._touched:
-            self._touched[key] = [replace(version) for version in self._table._current.get(key, [])]
-        return self._touched[key]
+    def _current(self, key: Key) -> list[Version]:
+        if key not in self.touched:
+            self.touched[key] = [replace(version) for version in self._table._current.get(key, [])]
+        return self.touched[key]
 
-    def _replace(
-        self,
-        key: tuple[Any, ...],
-        now: int,
-        portion: "Portion | None",
-        changed: "list[tuple[int, Any]] | None",
-    ) -> None:
+    def _replace(self, key: Key, now: int, portion: "Portion | None", changed: "list[tuple[int, Any]] | None") -> None:
         low, high = self._bounds(portion)
         versions = self._current(key)
         affected = [v for v in versions if v.app_start < high and low < v.app_end]
@@ -106,7 +110,7 @@ class Batch:
         for old in affected:
             self._end(old, now)
             kept += self._pieces(old, low, high, now, changed)
-        self._touched[key] = kept
+        self.touched[key] = kept
 
     def _pieces(
         self, old: Version, low: int, high: int, now: int, changed: "list[tuple[int, Any]] | None"
@@ -124,29 +128,21 @@ class Batch:
         return fresh
 
     def _end(self, version: Version, now: int) -> None:
+        """End a version; one that came at this very time was never visible, and leaves the history."""
         version.sys_end = now
-        if version.row is not None:
-            self._ended[version.row] = now
+        if version.row is not None and version.sys_start == now:
+            self.undone.add(version.row)
+        elif version.row is not None:
+            self.ended[version.row] = now
 
     def _bounds(self, portion: "Portion | None") -> tuple[int, int]:
         if portion is None:
             return MIN_TICK, FOREVER
+        if not isinstance(portion, tuple | list) or len(portion) != 2:
+            raise UsageError(f"portion={portion!r} is no portion; give (from, to), each an instant or None")
         low, high = portion
-        begin = MIN_TICK if low is None else self._table._app_tick(low)
-        stop = FOREVER if high is None else self._table._app_tick(high)
+        begin = MIN_TICK if low is None else self.layout.app_time.ticks_of(low, "portion")
+        stop = FOREVER if high is None else self.layout.app_time.ticks_of(high, "portion")
         if begin >= stop:
             raise UsageError(f"portion={portion!r} covers no time; give (from, to) with from before to")
         return begin, stop
-
-
-def facts_table(rows: Any) -> pa.Table:
-    """Read what `insert` takes: a table, a dict for one fact, or a list of dicts."""
-    from timeloom.engines.frames import to_arrow
-
-    if isinstance(rows, Mapping):
-        rows = [rows]
-    if isinstance(rows, list | tuple):
-        if not rows or not all(isinstance(row, Mapping) for row in rows):
-            raise UsageError("insert takes a table, a dict, or a list of dicts; found something else in the list")
-        return pa.Table.from_pylist([dict(row) for row in rows])
-    return to_arrow(rows, "inserted")[0]

@@ -47,37 +47,38 @@ class Grid:
         return bucket(instant, self.base, self.width, self.buckets)
 
 
+@dataclass(frozen=True)
 class Buckets:
-    """The rows by one of their application endpoints: per bucket in order of arrival."""
+    """The rows by one of their application endpoints: per bucket in order of arrival.
 
-    def __init__(self, grid: Grid) -> None:
-        self.grid = grid
-        self.newest: Rows = np.full(grid.buckets, NO_BLOCK, np.int32)
-        self.filled: Rows = np.zeros(grid.buckets, np.int32)
-        self.earlier: Rows = np.empty(0, np.int32)
-        self.pool: Rows = np.empty(0, np.int32)
-        self.blocks = 0
+    The blocks are shared with the states before: what these read of them is never written again.
+    """
 
-    def file(self, instants: Ticks, begin: int, end: int) -> None:
-        """Append the rows begin..end."""
+    grid: Grid
+    newest: Rows
+    filled: Rows
+    earlier: Rows
+    pool: Rows
+    blocks: int
+
+    @classmethod
+    def empty(cls, grid: Grid) -> "Buckets":
+        """No rows yet."""
+        none = np.empty(0, np.int32)
+        return cls(grid, np.full(grid.buckets, NO_BLOCK, np.int32), np.zeros(grid.buckets, np.int32), none, none, 0)
+
+    def filed(self, instants: Ticks, begin: int, end: int) -> "Buckets":
+        """These buckets and the rows begin..end."""
         added = end - begin
         wanted = self.blocks + min(added, self.grid.buckets + added // BLOCK + 1)
-        if wanted > self.earlier.size:
-            room = max(wanted, self.earlier.size + self.earlier.size // 4)
-            self.earlier = _resized(self.earlier, room)
-            self.pool = _resized(self.pool, room * BLOCK)
-        self.blocks = file_rows(
-            instants,
-            begin,
-            end,
-            self.grid.base,
-            self.grid.width,
-            self.newest,
-            self.filled,
-            self.earlier,
-            self.pool,
-            self.blocks,
+        newest, filled, earlier, pool = self.newest.copy(), self.filled.copy(), self.earlier, self.pool
+        if wanted > earlier.size:
+            room = max(wanted, earlier.size + earlier.size // 4)
+            earlier, pool = _resized(earlier, room), _resized(pool, room * BLOCK)
+        blocks = file_rows(
+            instants, begin, end, self.grid.base, self.grid.width, newest, filled, earlier, pool, self.blocks
         )
+        return Buckets(self.grid, newest, filled, earlier, pool, blocks)
 
     def crossing(
         self,

@@ -25,12 +25,13 @@ def cells_of(
     rows = np.arange(len(view))
     rows = rows[view.app_start != FOREVER]
     if net:
-        rows = rows[view.sys_end[rows] > view.latest]
+        rows = rows[view.sys_ends[rows] == FOREVER]
+    sys_end = view.sys_ends
     parts = [
         (view.app_start, view.sys_start, 1),
         (view.app_end, view.sys_start, -1),
-        (view.app_start, view.sys_end, -1),
-        (view.app_end, view.sys_end, 1),
+        (view.app_start, sys_end, -1),
+        (view.app_end, sys_end, 1),
     ]
     app = np.concatenate([times[rows] for times, _, _ in parts])
     sys = np.concatenate([times[rows] for _, times, _ in parts])

@@ -1,6 +1,6 @@
 """The four time columns of a bitemporal history, as arrays that grow at the end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,12 @@ from timeloom.kernels.bisw import BEGAN, Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 
-@dataclass
+@dataclass(frozen=True)
 class GrowingArray:
-    """An array with room to grow. What was appended stays where it is until the room is used up."""
+    """An array with room to grow, which it shares with the shorter arrays that it grew from.
+
+    Only the longest may grow further, so whoever holds a shorter one keeps what it holds.
+    """
 
     room: NDArray[np.int64] | NDArray[np.int32]
     size: int = 0
@@ -21,15 +24,20 @@ class GrowingArray:
         """Hold these values."""
         return cls(values, values.size)
 
-    def append(self, values: NDArray[np.int64] | NDArray[np.int32]) -> None:
-        """Add values at the end; a view of the earlier ones, taken before, keeps them."""
-        wanted = self.size + values.size
-        if wanted > self.room.size:
-            grown = np.empty(max(wanted, self.room.size + self.room.size // 4, 1024), self.room.dtype)
-            grown[: self.size] = self.room[: self.size]
-            self.room = grown
-        self.room[self.size : wanted] = values
-        self.size = wanted
+    def appended(self, values: NDArray[np.int64] | NDArray[np.int32]) -> "GrowingArray":
+        """This array and more values at its end."""
+        room, wanted = self.room, self.size + values.size
+        if wanted > room.size:
+            room = np.empty(max(wanted, room.size + room.size // 4, 1024), room.dtype)
+            room[: self.size] = self.room[: self.size]
+        room[self.size : wanted] = values
+        return GrowingArray(room, wanted)
+
+    def changed(self, places: Ticks, values: "Ticks | int") -> "GrowingArray":
+        """A copy with other values at some places."""
+        room = self.room.copy()
+        room[places] = values
+        return GrowingArray(room, self.size)
 
     @property
     def values(self) -> NDArray[np.int64]:
@@ -41,9 +49,12 @@ def _ticks() -> GrowingArray:
     return GrowingArray(np.empty(0, np.int64))
 
 
-@dataclass
+@dataclass(frozen=True)
 class TimeColumns:
-    """Rows in order of system start. Rows with an empty period lie at FOREVER, where no window reaches them."""
+    """Rows in order of system start. Rows with an empty period lie at FOREVER, where no window reaches them.
+
+    A system end after ``latest`` may be written by a later state that shares the array, and counts as open here.
+    """
 
     sys_start: GrowingArray = field(default_factory=_ticks)
     sys_end: GrowingArray = field(default_factory=_ticks)
@@ -54,36 +65,46 @@ class TimeColumns:
     def __len__(self) -> int:
         return self.sys_start.size
 
-    def append(self, sys_start: Ticks, sys_end: Ticks, app_start: Ticks, app_end: Ticks) -> None:
-        """Add rows, sorted by system start, none of which starts before ``latest``."""
+    def appended(self, sys_start: Ticks, sys_end: Ticks, app_start: Ticks, app_end: Ticks) -> "TimeColumns":
+        """More rows, sorted by system start, none of which starts before ``latest``."""
         if not sys_start.size:
-            return
+            return self
         never = (sys_end <= sys_start) | (app_end <= app_start)
         if never.any():
             app_start, app_end = np.where(never, FOREVER, app_start), np.where(never, FOREVER, app_end)
-        self.sys_start.append(sys_start)
-        self.sys_end.append(sys_end)
-        self.app_start.append(app_start)
-        self.app_end.append(app_end)
         known = sys_end[sys_end != FOREVER]
-        self.latest = max(self.latest, int(sys_start[-1]), int(known.max(initial=MIN_TICK)))
+        return TimeColumns(
+            self.sys_start.appended(sys_start),
+            self.sys_end.appended(sys_end),
+            self.app_start.appended(app_start),
+            self.app_end.appended(app_end),
+            max(self.latest, int(sys_start[-1]), int(known.max(initial=MIN_TICK))),
+        )
 
-    def end(self, rows: Ticks, at: Ticks, published: int) -> None:
-        """End open rows. Views that were taken when ``published`` was the latest instant keep what they see.
+    def closed(self, rows: Ticks, at: Ticks, published: int) -> "TimeColumns":
+        """End open rows. States whose latest instant is ``published`` or earlier keep what they see.
 
-        A view counts nothing after its latest instant, so only an end at that very instant needs fresh arrays.
+        They count nothing after their latest instant, so only an end at that very instant needs fresh arrays.
         A row that ends when it starts has never been visible.
         """
         if not rows.size:
-            return
-        if int(at.min()) <= published:
-            for column in (self.sys_end, self.app_start, self.app_end):
-                column.room = column.room.copy()
-        self.sys_end.room[rows] = at
+            return self
+        latest = max(self.latest, int(at.max()))
+        if int(at.min()) > published:
+            self.sys_end.room[rows] = at
+            return replace(self, latest=latest)
         never = rows[self.sys_start.values[rows] == at]
-        self.app_start.room[never] = FOREVER
-        self.app_end.room[never] = FOREVER
-        self.latest = max(self.latest, int(at.max()))
+        return TimeColumns(
+            self.sys_start,
+            self.sys_end.changed(rows, at),
+            self.app_start.changed(never, FOREVER),
+            self.app_end.changed(never, FOREVER),
+            latest,
+        )
+
+    def reopen(self, rows: Ticks) -> None:
+        """Undo `closed` for a state that is given up."""
+        self.sys_end.room[rows] = FOREVER
 
     def view(self) -> "View":
         """Pin the present rows for reading."""
@@ -102,6 +123,11 @@ class View:
 
     def __len__(self) -> int:
         return self.sys_start.size
+
+    @property
+    def sys_ends(self) -> Ticks:
+        """The system ends that this view knows of; the others are open."""
+        return np.where(self.sys_end > self.latest, FOREVER, self.sys_end)
 
     def keys(self, meaning: int) -> tuple[Ticks, Ticks, Ticks, Ticks]:
         """The columns that decide whether a row is inside: starts, and ends (or starts again) on both axes."""

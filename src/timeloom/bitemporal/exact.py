@@ -1,66 +1,66 @@
 """A running sum that forgets nothing: what was added and taken away again leaves no trace."""
 
-from decimal import Context, Decimal, localcontext
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from timeloom.errors import InvalidInputError
+from timeloom.engines.measure_values import double_values, integer_halves
+from timeloom.engines.measures import integer_mean, integer_sum
+from timeloom.model.measures import Measure
 
 MANTISSA = 53
 LEAST = 1074 + MANTISSA
 """Doubles are whole multiples of 2**-LEAST once their mantissa is read as an integer of 53 bits."""
 
-WIDE = Context(prec=100)
+WORD = 2**64
 
 
 class ExactSum:
-    """Integers, decimals and doubles as one long integer; infinities and NaN are counted beside it."""
+    """Whole numbers, decimals or doubles as one long integer; infinities and NaN are counted beside it.
 
-    def __init__(self) -> None:
+    Results have the types, and the limits, that `timeloom.engines.measures` gives them.
+    """
+
+    def __init__(self, kind: pa.DataType, measure: Measure) -> None:
+        self.kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        self.measure = measure
         self.total = 0
-        self.unit: int | str = 1
-        self.scale = 0
         self.special = {"nan": 0, "inf": 0, "-inf": 0}
 
     def add(self, values: pa.Array, sign: int) -> None:
         """Add or, with sign -1, take away values."""
-        if pa.types.is_integer(values.type):
-            self.total += sign * _whole(np.asarray(values.cast(pa.int64())))
-        elif pa.types.is_floating(values.type):
-            self.unit = 1 << LEAST
-            self._add_doubles(np.asarray(values.cast(pa.float64())), sign)
-        elif pa.types.is_decimal(values.type):
-            self.unit = "decimal"
-            self.scale = scale = values.type.scale
-            with localcontext(WIDE):
-                self.total += sign * sum(int(value.scaleb(scale)) for value in values.to_pylist())
-        else:
-            raise InvalidInputError(f"sums need numbers, but the column is {values.type}; cast it first")
+        if values.type != self.kind:
+            values = values.cast(self.kind)
+        if pa.types.is_floating(self.kind):
+            self._add_doubles(double_values(values), sign)
+            return
+        low, high = integer_halves(values, self.measure)
+        self.total += sign * (_whole(low) + (0 if high is None else _whole(high) * WORD))
 
-    def value(self) -> Any:
+    def value(self, count: int) -> Any:
         """The sum, rounded once for doubles, exact for everything else."""
-        return self._over(1)
+        if pa.types.is_floating(self.kind):
+            return self._double()
+        return integer_sum(self.kind, *self._words(), np.array([count == 0]), self.measure)[0].as_py()
 
     def mean(self, count: int) -> Any:
         """The sum divided by a count."""
-        return self._over(count)
+        if pa.types.is_floating(self.kind):
+            return self._double() / count
+        return integer_mean(self.kind, *self._words(), np.array([count]), self.measure)[0].as_py()
 
-    def _over(self, count: int) -> Any:
-        if self.unit == "decimal":
-            with localcontext(WIDE):
-                exact = Decimal(self.total).scaleb(-self.scale)
-                return exact if count == 1 else exact / count
-        if self.unit == 1:
-            return self.total if count == 1 else self.total / count
+    def _words(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+        lower = np.array([self.total % WORD], np.uint64).view(np.int64)
+        return lower, np.array([self.total // WORD], np.int64)
+
+    def _double(self) -> float:
         if self.special["nan"] or (self.special["inf"] and self.special["-inf"]):
             return float("nan")
         if self.special["inf"] or self.special["-inf"]:
             return float("inf") if self.special["inf"] else float("-inf")
-        assert isinstance(self.unit, int)
         try:
-            return self.total / (self.unit * count)
+            return self.total / (1 << LEAST)
         except OverflowError:
             return float("inf") if self.total > 0 else float("-inf")
 

@@ -5,78 +5,82 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeloom.bitemporal.exact import ExactSum
 from timeloom.engines.frames import require_columns
-from timeloom.errors import UsageError
+from timeloom.engines.measure_task import Sweep
+from timeloom.engines.measures import CallFailedError, evaluate
+from timeloom.engines.ticks import whole
+from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.bisw import Ticks
 from timeloom.model.measures import Measure
 
-Column = Callable[[str, Ticks], pa.Array]
-"""Reads the values of a column in some rows."""
-
 BY_DELTA = ("count", "sum", "avg")
-
-_OVER_ROWS: dict[str, Callable[[pa.Array], Any]] = {
-    "min": lambda values: pc.min(values).as_py(),
-    "max": lambda values: pc.max(values).as_py(),
-    "var": lambda values: pc.variance(values, ddof=1).as_py(),
-    "stddev": lambda values: pc.stddev(values, ddof=1).as_py(),
-    "count_distinct": lambda values: pc.count_distinct(values).as_py(),
-    "collect": lambda values: values.to_pylist() or None,
-}
+BY_ENTRY = ("first", "last")
 
 
 class Expression:
     """The running value of one measure."""
 
-    def __init__(self, measure: Measure) -> None:
+    def __init__(self, measure: Measure, payload: pa.Table) -> None:
         self.measure = measure
         self.by_delta = measure.function in BY_DELTA
+        self._column = None if measure.column is None else payload[measure.column]
         self._count = 0
-        self._sum = ExactSum()
+        self._sum = None if self._column is None else ExactSum(self._column.type, measure)
 
-    def slide(self, entered: Ticks, left: Ticks, column: Column) -> None:
+    def slide(self, entered: Ticks, left: Ticks) -> None:
         """Take notice of a delta."""
         for sign, rows in ((1, entered), (-1, left)):
-            if self.measure.column is None:
+            if self._column is None or self._sum is None:
                 self._count += sign * rows.size
                 continue
-            values = column(self.measure.column, rows).drop_null()
+            values = self._values(rows).drop_null()
             self._count += sign * len(values)
             if self.measure.function != "count":
                 self._sum.add(values, sign)
 
-    def value(self, valid: Callable[[], Ticks], column: Column) -> Any:
+    def value(self, step: int, valid: Callable[[], Ticks]) -> Any:
         """The value over the rows that are valid now."""
-        function, name = self.measure.function, self.measure.column
-        if function == "count":
+        if self.measure.function == "count":
             return self._count
         if self.by_delta:
+            assert self._sum is not None
             if not self._count:
                 return None
-            return self._sum.value() if function == "sum" else self._sum.mean(self._count)
-        assert name is not None
-        values = column(name, valid())
-        if isinstance(function, str):
-            return _OVER_ROWS[function](values)
-        present = np.asarray(values.drop_null())
-        return function(present) if present.size else None
+            return self._sum.value(self._count) if self.measure.function == "sum" else self._sum.mean(self._count)
+        try:
+            return _over_rows(self.measure, self._values(valid()))
+        except CallFailedError as error:
+            raise InvalidInputError(
+                f"select {self.measure.name!r}: its function raised {error} for step {step}"
+            ) from error
+
+    def _values(self, rows: Ticks) -> pa.Array:
+        assert self._column is not None
+        return whole(self._column.take(pa.array(rows)))
 
 
-def expressions_of(measures: tuple[Measure, ...]) -> dict[str, Expression]:
+def _over_rows(measure: Measure, values: pa.Array) -> Any:
+    """A measure of some values, as a temporal aggregation over a single instant has it."""
+    starts = np.zeros(len(values) + 1, np.int64)
+    swept = Sweep.of(starts, starts + 1, len(values), 1)
+    return evaluate(swept, [measure], values)[measure.name][0].as_py()
+
+
+def expressions_of(measures: tuple[Measure, ...], payload: pa.Table) -> dict[str, Expression]:
     """Fresh expressions by name."""
-    return {measure.name: Expression(measure) for measure in measures}
+    return {measure.name: Expression(measure, payload) for measure in measures}
 
 
-def check_measures(measures: tuple[Measure, ...], columns: list[str]) -> None:
-    """Refuse measures that an index cannot follow."""
-    require_columns(columns, [measure.column for measure in measures if measure.column], "indexed")
+def check_measures(measures: tuple[Measure, ...], payload: pa.Table) -> None:
+    """Refuse measures that an index cannot follow, and those that make no sense for the types of their columns."""
+    require_columns(payload.column_names, [measure.column for measure in measures if measure.column], "indexed")
     for measure in measures:
-        function = measure.function
-        if isinstance(function, str) and function not in (*BY_DELTA, *_OVER_ROWS):
+        if measure.function in BY_ENTRY:
             raise UsageError(
-                f"select {measure.name!r}: {function!r} depends on when rows entered, which an index does not keep; "
-                "use tl.sliding_windows, or a callable over the valid rows"
+                f"select {measure.name!r}: {measure.function!r} depends on when rows entered, which an index does not "
+                "keep; use tl.sliding_windows, or a callable over the valid rows"
             )
+        if measure.column is not None:
+            _over_rows(measure, whole(payload[measure.column].slice(0, 0)))

@@ -1,9 +1,11 @@
 """Row numbers of the user's table against rows in order of arrival."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from timeloom.bitemporal.columns import GrowingArray
-from timeloom.errors import InvalidInputError
+from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.bisw import Ticks
 
 FORGOTTEN = -1
@@ -16,37 +18,36 @@ def numbered(rows: Ticks, numbers: Ticks | None, *, in_order: bool) -> Ticks:
     return numbers[rows] if in_order else np.sort(numbers[rows])
 
 
+@dataclass(frozen=True)
 class RowNumbers:
     """Which row of the user's table arrived as which. While all arrive in order, the two are the same."""
 
-    def __init__(self) -> None:
-        self.total = 0
-        self.numbers: GrowingArray | None = None
-        self.places: GrowingArray | None = None
-        self.in_order = True
+    total: int = 0
+    numbers: GrowingArray | None = None
+    places: GrowingArray | None = None
+    in_order: bool = True
 
-    def append(self, order: Ticks) -> None:
-        """Add rows: the k-th to arrive is row ``order[k]`` of what is appended now."""
+    def appended(self, order: Ticks) -> "RowNumbers":
+        """More rows: the k-th to arrive is row ``order[k]`` of what is appended now."""
         in_order = np.array_equal(order, np.arange(order.size))
-        self.in_order = self.in_order and in_order
+        total = self.total + order.size
         if self.numbers is None and in_order:
-            self.total += order.size
-            return
+            return replace(self, total=total)
         numbers, places = self._arrays()
         arrived = numbers.size
         places_of_new = np.empty(order.size, np.int64)
         places_of_new[order] = np.arange(arrived, arrived + order.size)
-        numbers.append(self.total + order)
-        places.append(places_of_new)
-        self.total += order.size
+        return RowNumbers(
+            total, numbers.appended(self.total + order), places.appended(places_of_new), self.in_order and in_order
+        )
 
-    def keep(self, rows: Ticks) -> None:
+    def kept(self, rows: Ticks) -> "RowNumbers":
         """Forget all rows but these; they move together and keep their numbers."""
         numbers, places = self._arrays()
         kept = numbers.values[rows]
         fresh = np.full(places.size, FORGOTTEN, np.int64)
         fresh[kept] = np.arange(rows.size)
-        self.numbers, self.places = GrowingArray.of(kept), GrowingArray.of(fresh)
+        return RowNumbers(self.total, GrowingArray.of(kept), GrowingArray.of(fresh), self.in_order)
 
     def of(self, rows: Ticks) -> Ticks:
         """The user's numbers of rows, ascending."""
@@ -56,14 +57,19 @@ class RowNumbers:
         """The user's numbers of all present rows, or None if they are their places."""
         return None if self.numbers is None else self.numbers.values
 
-    def rows(self, numbers: Ticks) -> Ticks:
-        """The places of rows by the user's numbers; unknown ones are an error."""
+    def check(self, numbers: Ticks) -> None:
+        """Refuse numbers that no row has."""
         unknown = numbers[(numbers < 0) | (numbers >= self.total)]
         if unknown.size:
+            held = f"the rows 0 to {self.total - 1}" if self.total else "no rows"
             raise InvalidInputError(
-                f"row {unknown[0]} is unknown: the index holds the rows 0 to {self.total - 1}; "
+                f"row {unknown[0]} is unknown: the index holds {held}; "
                 "give row numbers as `append` counted them, from 0"
             )
+
+    def rows(self, numbers: Ticks) -> Ticks:
+        """The places of rows by the user's numbers; unknown ones are an error."""
+        self.check(numbers)
         if self.places is None:
             return numbers
         rows = self.places.values[numbers]
@@ -74,6 +80,17 @@ class RowNumbers:
 
     def _arrays(self) -> tuple[GrowingArray, GrowingArray]:
         if self.numbers is None or self.places is None:
-            self.numbers = GrowingArray.of(np.arange(self.total, dtype=np.int64))
-            self.places = GrowingArray.of(np.arange(self.total, dtype=np.int64))
+            every = np.arange(self.total, dtype=np.int64)
+            return GrowingArray.of(every), GrowingArray.of(every.copy())
         return self.numbers, self.places
+
+
+def read_numbers(rows: object) -> Ticks:
+    """Row numbers as the user gives them: an array or a list of whole numbers."""
+    try:
+        numbers = np.asarray(rows)
+    except ValueError:
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
+        raise UsageError(f"rows={rows!r} are no row numbers; give a list or an array of whole numbers")
+    return numbers.astype(np.int64)

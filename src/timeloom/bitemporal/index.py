@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,8 @@ import pyarrow as pa
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
 from timeloom.bitemporal.expressions import check_measures, expressions_of
-from timeloom.bitemporal.identity import RowNumbers, numbered
+from timeloom.bitemporal.identity import numbered, read_numbers
+from timeloom.bitemporal.snapshot import Batch, Snapshot, fitted
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.frames import to_arrow
@@ -24,7 +26,7 @@ from timeloom.kernels.bisw import SNAPSHOT, Ticks
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meaning, Slide, check_meaning
 from timeloom.model.sliding_windows import read_select
-from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, ticks_of
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
 
 DEFAULT_CHECKPOINT = 1_000_000
 
@@ -61,6 +63,10 @@ class BitemporalIndex:
     (2, 4) (11, 13) entered [] left [2]
 
     Row 2 ends at 13: periods are half-open, so the window that ends at 13 no longer holds it.
+
+    Notes
+    -----
+    Any number of threads may read while one writes. A reader sees the state after a whole batch, never one between.
     """
 
     def __init__(
@@ -73,82 +79,102 @@ class BitemporalIndex:
         bucket: "Span | str | None" = None,
         checkpoint_every: int | None = DEFAULT_CHECKPOINT,
     ) -> None:
+        if not isinstance(retroactive, bool):
+            raise UsageError(f"retroactive={retroactive!r} is neither True nor False")
+        every = checkpoint_every
+        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+            raise UsageError(f"checkpoint_every={every!r} is no number of rows; give an int of at least 1, or None")
         self._sys_period = Period.of(sys_period)
         self._app_period = Period.of(app_period)
         self._bucket = None if bucket is None else parse_span(bucket, "bucket")
         self._retroactive = retroactive
-        self._checkpoint_every = checkpoint_every
-        self._types: tuple[TimeType, TimeType] | None = None
-        self._lines = Timelines(retroactive=retroactive, bucket=None, checkpoint_every=checkpoint_every)
-        self._numbers = RowNumbers()
-        self._tables: list[pa.Table] = []
+        self._now = Snapshot(Timelines(retroactive, every))
         self._lock = threading.RLock()
+        self._follows = False
         if table is not None:
             self.append(table)
 
     def __len__(self) -> int:
-        return self._numbers.total
+        return self._now.numbers.total
 
     @property
     def latest(self) -> Any:
         """The latest system time at which anything happened, or None before the first row."""
-        return None if self._types is None else self._instant(self._lines.columns.latest, 0)
+        now = self._now
+        return None if now.types is None or now.latest == MIN_TICK else now.instant(now.latest, 0)
 
     @property
     def checkpoints(self) -> list[Any]:
         """The system times of all checkpoints."""
-        return [self._instant(checkpoint.at, 0) for checkpoint in self._lines.checkpoints]
+        now = self._now
+        return [now.instant(checkpoint.at, 0) for checkpoint in now.lines.checkpoints]
 
     @property
     def nbytes(self) -> int:
         """Bytes that the index holds besides the four time columns."""
-        return self._lines.nbytes
+        return self._now.lines.nbytes
 
     def append(self, table: Any) -> None:
-        """Add versions, none of which begins before the latest system time; their numbers go on from ``len(index)``."""
+        """Add versions, none of which begins before the latest system time; their numbers go on from ``len(index)``.
+
+        They have the columns of the first table, in any order, and the same types.
+        """
         self.apply(table)
 
     def end(self, rows: "Ticks | list[int]", at: Instant) -> None:
         """End rows, by their numbers, at a system time."""
-        self.apply(None, dict.fromkeys(np.asarray(rows, np.int64).tolist(), at))
+        self.apply(None, dict.fromkeys(read_numbers(rows).tolist(), at))
 
     def apply(self, rows: Any = None, ended: "Mapping[int, Instant] | None" = None) -> None:
         """Apply a batch of transactions as one: a table of new versions, and row numbers with their system ends.
 
         Everything is checked before anything changes, and queries see all of the batch or none of it.
         """
-        ticks = {at: self._tick(at, 0, "at") for at in set((ended or {}).values())}
-        self.apply_ticks(rows, {row: ticks[at] for row, at in (ended or {}).items()})
-
-    def apply_ticks(self, rows: Any, ended: Mapping[int, int]) -> None:
-        """Apply a batch whose ends are given as ticks."""
+        if self._follows:
+            raise UsageError("this index follows a BitemporalTable; change the table, and the index follows")
+        if ended is not None and not isinstance(ended, Mapping):
+            raise UsageError(f"ended={ended!r} is no mapping; give row numbers and their system ends, such as {{0: 5}}")
+        given = {} if ended is None else dict(ended)
+        numbers = read_numbers(list(given)).tolist()
         with self._lock:
-            table = None if rows is None else to_arrow(rows, "bitemporal")[0]
-            history = self._read(table)
-            numbers, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
-            self._check_system_times(history, at)
-            places = self._check_ends(numbers, at)
-            order = np.argsort(history.sys_start, kind="stable")
-            if len(self) + order.size > np.iinfo(np.int32).max:
-                raise InvalidInputError("an index holds at most 2**31 - 1 rows; split the history by key")
-            by_time = np.argsort(at, kind="stable")
-            if table is not None and self._types is None:
-                self._adopt(history.types)
-            self._numbers.append(order)
-            self._lines.apply(history.take(order).columns, places[by_time], at[by_time])
-            if table is not None:
-                self._tables.append(table)
-            if not self._retroactive:
-                self._forget()
+            ends = [self._tick(at, 0, "at") for at in given.values()] if given else []
+            batch = self.prepared(rows, dict(zip(numbers, ends, strict=True)))
+            self.publish(batch)
+
+    def prepared(self, rows: Any, ended: Mapping[int, int]) -> Batch:
+        """Check a batch whose ends are given as ticks; nothing changes yet."""
+        now = self._now
+        table = None if rows is None else to_arrow(rows, "bitemporal")[0]
+        if table is None:
+            return now.next(None, History.empty(), ended, None)
+        history = read_history(table, self._sys_period, self._app_period)
+        types = history.types if now.types is None else now.types
+        if [kind.axis for kind in history.types] != [kind.axis for kind in types]:
+            raise InvalidInputError(
+                f"the periods are {history.types[0].arrow} and {history.types[1].arrow}, but the index holds "
+                f"{types[0].arrow} and {types[1].arrow}; cast the columns"
+            )
+        columns = ((self._sys_period, types[0]), (self._app_period, types[1]))
+        times = {name: kind.arrow for period, kind in columns for name in (period.start, period.end)}
+        return now.next(fitted(table, now.schema, times), history, ended, self._bucket_ticks(types[1]))
+
+    def publish(self, batch: Batch) -> None:
+        """Make a batch visible; if anything fails, all stays as it was."""
+        before = self._now
+        try:
+            self._now = batch.applied()
+        finally:
+            if self._now is before:
+                batch.undo()
 
     def checkpoint(self, at: "Instant | None" = None) -> None:
         """Take a checkpoint at a system time that has been reached; by default the latest."""
         with self._lock:
-            latest = self._lines.columns.latest
-            tick = latest if at is None else self._tick(at, 0, "at")
-            if tick > latest:
+            now = self._now
+            tick = now.latest if at is None else self._tick(at, 0, "at")
+            if tick > now.latest:
                 raise UsageError(f"a checkpoint at {at!r} is after the latest system time {self.latest!r}; wait for it")
-            self._lines.checkpoint(tick)
+            self._now = replace(now, lines=now.lines.checkpointed(tick))
 
     def windows(
         self,
@@ -182,40 +208,41 @@ class BitemporalIndex:
         -------
         An iterable of ``steps + 1`` `Step`. It reads the state of now, whatever is appended meanwhile.
         """
-        with self._lock:
-            code = MEANING_CODES[check_meaning(meaning)]
-            types = self._known_types()
-            plan = lay_out(sys, app, ratio, steps, *types)
-            if not self._retroactive:
-                self._refuse_past(plan.sys_last, meaning)
-            measures = read_select(select) if select else ()
-            payload = pa.concat_tables(self._tables if measures else self._tables[:1])
-            check_measures(measures, payload.column_names)
-            return WindowQuery(
-                self._lines.state(),
-                plan,
-                code,
-                types,
-                partial(numbered, numbers=self._numbers.pinned(), in_order=self._numbers.in_order),
-                lambda: expressions_of(measures),
-                lambda name, rows: payload[name].take(pa.array(rows)).combine_chunks(),
-            )
+        now = self._now
+        code = MEANING_CODES[check_meaning(meaning)]
+        types = now.known_types()
+        plan = lay_out(sys, app, ratio, steps, *types)
+        if not self._retroactive:
+            self._refuse_past(now, plan.sys_last, meaning)
+        measures = read_select(select) if select is not None else ()
+        assert now.schema is not None
+        payload = now.payload if measures else now.schema.empty_table()
+        check_measures(measures, payload)
+        return WindowQuery(
+            now.lines.state(),
+            plan,
+            code,
+            types,
+            partial(numbered, numbers=now.numbers.pinned(), in_order=now.numbers.in_order),
+            lambda: expressions_of(measures, payload),
+        )
 
     def as_of(self, *, sys: "Instant | None" = None, app: Instant) -> Ticks:
         """The rows valid at an instant of each time; by default at the latest system time."""
-        with self._lock:
-            latest = self._lines.columns.latest
-            at = latest if sys is None else self._tick(sys, 0, "sys")
-            if not self._retroactive:
-                self._refuse_past(np.array([at]), "snapshot")
-            valid_at = self._tick(app, 1, "app")
-            corner = np.array([at, at, valid_at, valid_at], np.int64)
-            return self._numbers.of(self._lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))
+        now = self._now
+        at = now.latest if sys is None else self._tick(sys, 0, "sys")
+        if not self._retroactive:
+            self._refuse_past(now, np.array([at]), "snapshot")
+        valid_at = self._tick(app, 1, "app")
+        corner = np.array([at, at, valid_at, valid_at], np.int64)
+        return now.numbers.of(now.lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))
 
-    def rows(self, numbers: Ticks) -> pa.Table:
+    def rows(self, numbers: "Ticks | list[int]") -> pa.Table:
         """The rows of the table with these numbers."""
-        self._numbers.rows(np.asarray(numbers, np.int64))
-        return pa.concat_tables(self._tables).take(pa.array(numbers))
+        now, wanted = self._now, read_numbers(numbers)
+        now.known_types()
+        now.numbers.check(wanted)
+        return now.payload.take(pa.array(wanted))
 
     def cells(self, *, sys: "tuple[Instant, Instant] | None" = None) -> pa.Table:
         """The events by application time and system time, none of them empty: the index as the thesis draws it.
@@ -223,76 +250,49 @@ class BitemporalIndex:
         A row brings ``+row`` to the bucket of its application start and ``-row`` to that of its end when it
         begins, and the opposite when it ends. ``sys`` limits the system times, both ends included.
         """
-        with self._lock:
-            types = self._known_types()
-            low, high = (
-                (MIN_TICK, MAX_TICK) if sys is None else (self._tick(sys[0], 0, "sys"), self._tick(sys[1], 0, "sys"))
-            )
-            return cells_of(
-                self._lines.columns.view(), self._numbers.pinned(), low, high, types, net=not self._retroactive
-            )
+        now = self._now
+        types = now.known_types()
+        low, high = MIN_TICK, MAX_TICK
+        if sys is not None:
+            if not isinstance(sys, tuple | list) or len(sys) != 2:
+                raise UsageError(f"sys={sys!r} is no range of system times; give (first, last), both included")
+            low, high = (self._tick(instant, 0, "sys") for instant in sys)
+        return cells_of(now.lines.columns.view(), now.numbers.pinned(), low, high, types, net=not self._retroactive)
 
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the index to one file, which replaces an earlier one only when it is whole."""
-        with self._lock:
-            persistence.save_index(path, self)
+        persistence.save_index(path, self)
 
     @classmethod
     def load(cls, path: "str | os.PathLike[str]") -> "BitemporalIndex":
         """Read an index from its file; the arrays are memory-mapped."""
         return persistence.load_index(path, cls)
 
-    def _read(self, table: "pa.Table | None") -> History:
-        if table is None:
-            return History.empty()
-        history = read_history(table, self._sys_period, self._app_period)
-        if self._types is not None and [kind.axis for kind in history.types] != [kind.axis for kind in self._types]:
-            raise InvalidInputError(
-                f"the periods are {history.types[0].arrow} and {history.types[1].arrow}, but the index holds "
-                f"{self._types[0].arrow} and {self._types[1].arrow}; cast the columns"
-            )
-        return history
+    def again(self, table: pa.Table) -> "BitemporalIndex":
+        """An index like this one, with its checkpoints, over another table."""
+        every = self._now.lines.checkpoint_every
+        index = BitemporalIndex(
+            sys_period=self._sys_period,
+            app_period=self._app_period,
+            retroactive=self._retroactive,
+            bucket=self._bucket,
+            checkpoint_every=every,
+        )
+        index.append(table)
+        for checkpoint in self._now.lines.checkpoints:
+            if self._retroactive and checkpoint.at <= index._now.latest:
+                index._now = replace(index._now, lines=index._now.lines.checkpointed(checkpoint.at))
+        return index
 
-    def _adopt(self, types: tuple[TimeType, TimeType]) -> None:
-        """Learn the types of both times from the first table."""
-        if self._bucket is not None:
-            self._lines.bucket = ticks_of(self._bucket, types[1].axis)
-            if self._lines.bucket < 1:
-                raise UsageError(f"bucket={self._bucket!r} covers no time; give at least one tick")
-        self._types = types
+    def _bucket_ticks(self, kind: TimeType) -> int | None:
+        if self._bucket is None:
+            return None
+        ticks = saturate(ticks_of(self._bucket, kind.axis))
+        if ticks < 1:
+            raise UsageError(f"bucket={self._bucket!r} covers no time; give at least one tick")
+        return ticks
 
-    def _check_system_times(self, history: History, at: Ticks) -> None:
-        latest = self._lines.columns.latest
-        earliest = min(int(history.sys_start.min(initial=MAX_TICK)), int(at.min(initial=MAX_TICK)))
-        if self._types is not None and earliest < latest:
-            raise InvalidInputError(
-                f"system time goes backwards: found {self._instant(earliest, 0)!r}, but the index has reached "
-                f"{self._instant(latest, 0)!r}; append batches in order of system time"
-            )
-
-    def _check_ends(self, numbers: Ticks, at: Ticks) -> Ticks:
-        rows = self._numbers.rows(numbers)
-        ends = self._lines.columns.sys_end.values[rows]
-        again = np.flatnonzero(ends != FOREVER)
-        if again.size:
-            raise InvalidInputError(
-                f"row {numbers[again[0]]} has ended at {self._instant(int(ends[again[0]]), 0)!r} already; "
-                "end each row once"
-            )
-        early = np.flatnonzero(at < self._lines.columns.sys_start.values[rows])
-        if early.size:
-            raise InvalidInputError(f"row {numbers[early[0]]} would end before it begins; end it later")
-        return rows
-
-    def _forget(self) -> None:
-        """Drop the rows that have ended, once they outnumber the others."""
-        view = self._lines.columns.view()
-        alive = np.flatnonzero((view.sys_end > view.latest) & (view.app_start != FOREVER))
-        if len(view) > 2 * alive.size + 1024:
-            self._numbers.keep(alive)
-            self._lines.keep(alive)
-
-    def _refuse_past(self, sys_last: Ticks, meaning: str) -> None:
+    def _refuse_past(self, now: Snapshot, sys_last: Ticks, meaning: str) -> None:
         if meaning != "snapshot":
             raise UsageError(
                 f"meaning={meaning!r} asks about rows that have ended, which a non-retroactive index forgets; "
@@ -303,19 +303,12 @@ class BitemporalIndex:
                 "the system window slides backward, but a non-retroactive index goes forward only; "
                 "use a pace of at least 0, or an index with retroactive=True"
             )
-        if sys_last[0] < self._lines.columns.latest:
+        if sys_last[0] < now.latest:
             raise UsageError(
-                f"the system window ends at {self._instant(int(sys_last[0]), 0)!r}, but a non-retroactive index "
-                f"answers from its latest system time, {self.latest!r}, on; use an index with retroactive=True"
+                f"the system window ends at {now.instant(int(sys_last[0]), 0)!r}, but a non-retroactive index "
+                f"answers from its latest system time, {now.instant(now.latest, 0)!r}, on; "
+                "use an index with retroactive=True"
             )
 
-    def _known_types(self) -> tuple[TimeType, TimeType]:
-        if self._types is None:
-            raise UsageError("the index is empty, so the types of its times are unknown; append a table first")
-        return self._types
-
     def _tick(self, instant: Instant, axis: int, option: str) -> int:
-        return self._known_types()[axis].ticks_of(instant, option)
-
-    def _instant(self, tick: int, axis: int) -> Any:
-        return self._known_types()[axis].to_arrow(np.array([tick]))[0].as_py()
+        return self._now.known_types()[axis].ticks_of(instant, option)

@@ -1,6 +1,7 @@
 """The index as one file."""
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import pyarrow as pa
 from timeloom import storage
 from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint
-from timeloom.bitemporal.columns import GrowingArray
+from timeloom.bitemporal.columns import GrowingArray, TimeColumns
+from timeloom.bitemporal.identity import RowNumbers
+from timeloom.bitemporal.snapshot import Snapshot
 from timeloom.bitemporal.structure import check_index
+from timeloom.bitemporal.timelines import Timelines
 from timeloom.engines.ticks import TimeType
+from timeloom.kernels.bisw_buckets import BLOCK
 from timeloom.model.period import Period
 
 if TYPE_CHECKING:
@@ -25,28 +30,30 @@ SIDES = ("starts", "ends")
 
 def save_index(path: "str | os.PathLike[str]", index: "BitemporalIndex") -> None:
     """Write an index to one file."""
-    lines, numbers = index._lines, index._numbers
-    arrays: storage.Arrays = {name: getattr(lines.columns, name).values for name in COLUMNS}
+    now = index._now
+    lines, numbers, view = now.lines, now.numbers, now.lines.columns.view()
+    arrays: storage.Arrays = {name: getattr(view, name) for name in COLUMNS}
+    arrays["sys_end"] = view.sys_ends
     arrays["ended"] = lines.ended.values
     for side in SIDES:
         buckets: Buckets = getattr(lines, side)
         arrays[f"{side}.newest"] = buckets.newest
         arrays[f"{side}.filled"] = buckets.filled
-        arrays[f"{side}.earlier"] = buckets.earlier
-        arrays[f"{side}.pool"] = buckets.pool
+        arrays[f"{side}.earlier"] = buckets.earlier[: buckets.blocks]
+        arrays[f"{side}.pool"] = buckets.pool[: buckets.blocks * BLOCK]
     for k, checkpoint in enumerate(lines.checkpoints):
         arrays[f"checkpoint.{k}.by_start"] = checkpoint.by_start
         arrays[f"checkpoint.{k}.by_end"] = checkpoint.by_end
     if numbers.numbers is not None and numbers.places is not None:
         arrays["numbers"], arrays["places"] = numbers.numbers.values, numbers.places.values
-    if index._tables:
-        arrays["table"] = table_bytes(pa.concat_tables(index._tables))
+    if now.schema is not None:
+        arrays["table"] = table_bytes(now.payload)
     meta = {
         "sys_period": _period_fields(index._sys_period),
         "app_period": _period_fields(index._app_period),
-        "retroactive": index._retroactive,
+        "retroactive": lines.retroactive,
         "bucket": lines.bucket,
-        "checkpoint_every": index._checkpoint_every,
+        "checkpoint_every": lines.checkpoint_every,
         "latest": lines.columns.latest,
         "total": numbers.total,
         "in_order": numbers.in_order,
@@ -72,31 +79,34 @@ def _index(arrays: storage.Arrays, meta: dict[str, Any], cls: "type[BitemporalIn
         bucket=meta["bucket"],
         checkpoint_every=meta["checkpoint_every"],
     )
-    lines, numbers = index._lines, index._numbers
-    lines.bucket = meta["bucket"]
-    for name in COLUMNS:
-        setattr(lines.columns, name, GrowingArray.of(arrays[name]))
-    lines.columns.latest = meta["latest"]
-    lines.ended = GrowingArray.of(arrays["ended"])
-    for side in SIDES:
-        setattr(lines, side, _buckets(arrays, side, meta["grids"][side]))
-    lines.checkpoints = tuple(
-        Checkpoint(at, rows, arrays[f"checkpoint.{k}.by_start"], arrays[f"checkpoint.{k}.by_end"])
-        for k, (at, rows) in enumerate(meta["checkpoints"])
+    sys_start, sys_end, app_start, app_end = (GrowingArray.of(arrays[name]) for name in COLUMNS)
+    starts, ends = (_buckets(arrays, side, meta["grids"][side]) for side in SIDES)
+    lines = Timelines(
+        retroactive=meta["retroactive"],
+        checkpoint_every=meta["checkpoint_every"],
+        bucket=meta["bucket"],
+        columns=TimeColumns(sys_start, sys_end, app_start, app_end, meta["latest"]),
+        ended=GrowingArray.of(arrays["ended"]),
+        checkpoints=tuple(
+            Checkpoint(at, rows, arrays[f"checkpoint.{k}.by_start"], arrays[f"checkpoint.{k}.by_end"])
+            for k, (at, rows) in enumerate(meta["checkpoints"])
+        ),
+        starts=starts,
+        ends=ends,
+        gridded=meta["gridded"],
+        since_checkpoint=meta["since_checkpoint"],
     )
-    lines.gridded, lines.since_checkpoint = meta["gridded"], meta["since_checkpoint"]
-    numbers.total, numbers.in_order = meta["total"], meta["in_order"]
+    numbers = RowNumbers(meta["total"], in_order=meta["in_order"])
     if "numbers" in arrays:
-        numbers.numbers, numbers.places = GrowingArray.of(arrays["numbers"]), GrowingArray.of(arrays["places"])
+        numbers = replace(numbers, numbers=GrowingArray.of(arrays["numbers"]), places=GrowingArray.of(arrays["places"]))
+    index._now = Snapshot(lines, numbers)
     storage.require("table" in arrays or not meta["total"], "there are rows, but no table")
     if "table" in arrays:
         table = bytes_table(arrays["table"])
         storage.require(table.num_rows == meta["total"], "the table has another number of rows")
-        index._tables = [table]
-        index._types = (
-            TimeType.of(table.schema.field(index._sys_period.start).type, index._sys_period.start, "bitemporal"),
-            TimeType.of(table.schema.field(index._app_period.start).type, index._app_period.start, "bitemporal"),
-        )
+        axes = (index._sys_period.start, index._app_period.start)
+        sys, app = (TimeType.of(table.schema.field(name).type, name, "bitemporal") for name in axes)
+        index._now = Snapshot(lines, numbers, (sys, app), table.schema, [table], 1)
     return index
 
 
@@ -116,13 +126,8 @@ def bytes_table(content: np.ndarray[Any, np.dtype[np.uint8]]) -> pa.Table:
 
 
 def _buckets(arrays: storage.Arrays, side: str, grid: list[int]) -> Buckets:
-    buckets = Buckets(Grid(*grid[:3]))
-    buckets.newest = arrays[f"{side}.newest"]
-    buckets.filled = arrays[f"{side}.filled"]
-    buckets.earlier = arrays[f"{side}.earlier"]
-    buckets.pool = arrays[f"{side}.pool"]
-    buckets.blocks = grid[3]
-    return buckets
+    newest, filled, earlier, pool = (arrays[f"{side}.{part}"] for part in ("newest", "filled", "earlier", "pool"))
+    return Buckets(Grid(*grid[:3]), newest, filled, earlier, pool, grid[3])
 
 
 def _grid_fields(buckets: Buckets) -> list[int]:

@@ -1,6 +1,6 @@
 """The arrays of the index: what arrives is filed, and windows and deltas are read from a pinned state."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -133,86 +133,92 @@ class State:
         return np.concatenate(found)
 
 
+@dataclass(frozen=True)
 class Timelines:
-    """The growing arrays behind the index. Whoever reads pins a `State`."""
+    """The arrays behind the index, as they are after some batch; a batch makes the next ones.
 
-    def __init__(self, *, retroactive: bool, bucket: int | None, checkpoint_every: int | None) -> None:
-        self.retroactive = retroactive
-        self.bucket = bucket
-        self.checkpoint_every = checkpoint_every
-        self.columns = TimeColumns()
-        self.ended = GrowingArray(np.empty(0, np.int32))
-        self.checkpoints: tuple[Checkpoint, ...] = ()
-        self.starts = Buckets(Grid(0, bucket or 1, 1))
-        self.ends = Buckets(Grid(0, bucket or 1, 1))
-        self.gridded = 0
-        self.since_checkpoint = 0
+    What a batch appends lies behind all that earlier states read, so these stay as they are.
+    """
+
+    retroactive: bool
+    checkpoint_every: int | None
+    bucket: int | None = None
+    columns: TimeColumns = field(default_factory=TimeColumns)
+    ended: GrowingArray = field(default_factory=lambda: GrowingArray(np.empty(0, np.int32)))
+    checkpoints: tuple[Checkpoint, ...] = ()
+    starts: Buckets = field(default_factory=lambda: Buckets.empty(Grid(0, 1, 1)))
+    ends: Buckets = field(default_factory=lambda: Buckets.empty(Grid(0, 1, 1)))
+    gridded: int = 0
+    since_checkpoint: int = 0
 
     def state(self) -> State:
-        """Pin the present state."""
+        """What queries read."""
         ended = self.ended.room[: self.ended.size]
         return State(self.columns.view(), self.starts, self.ends, ended, self.checkpoints)  # type: ignore[arg-type]
 
-    def apply(
-        self,
-        rows: tuple[Ticks, Ticks, Ticks, Ticks],
-        ended: Ticks,
-        at: Ticks,
-    ) -> None:
+    def applied(self, rows: tuple[Ticks, Ticks, Ticks, Ticks], ended: Ticks, at: Ticks) -> "Timelines":
         """File new rows (sorted by system start) and the ends of earlier ones (sorted by time)."""
-        published, begin = self.columns.latest, len(self.columns)
-        self.columns.append(*rows)
-        self.columns.end(ended, at, published)
-        self._drop_undone_checkpoints(ended, at)
+        begin, checkpoints = len(self.columns), self._checkpoints_before_undone(ended, at)
         born_closed = begin + np.flatnonzero((rows[1] != FOREVER) & (rows[1] > rows[0]))
+        closing, times = ended, at
         if born_closed.size:
-            order = np.argsort(np.concatenate([at, rows[1][born_closed - begin]]), kind="stable")
-            ended = np.concatenate([ended, born_closed])[order]
-        if self.retroactive:
-            self.ended.append(ended.astype(np.int32))
-        if not self.gridded or len(self.columns) > REGRID * self.gridded:
-            self.regrid()
-        else:
-            self._file(begin)
-        self.since_checkpoint += rows[0].size + ended.size
-        if self.checkpoint_every and self.since_checkpoint >= self.checkpoint_every:
-            self.checkpoint(self.columns.latest)
+            times = np.concatenate([at, rows[1][born_closed - begin]])
+            closing = np.concatenate([ended, born_closed])[np.argsort(times, kind="stable")]
+        columns = self.columns.appended(*rows).closed(ended, at, self.columns.latest)
+        lines = replace(
+            self,
+            columns=columns,
+            checkpoints=checkpoints,
+            ended=self.ended.appended(closing.astype(np.int32)) if self.retroactive else self.ended,
+            since_checkpoint=self.since_checkpoint + rows[0].size + closing.size,
+        )
+        regrid = not lines.gridded or len(columns) > REGRID * lines.gridded
+        lines = lines.regridded() if regrid else lines._filed(begin)
+        if self.checkpoint_every and lines.since_checkpoint >= self.checkpoint_every:
+            return lines.checkpointed(columns.latest)
+        return lines
 
-    def checkpoint(self, at: int) -> None:
+    def checkpointed(self, at: int) -> "Timelines":
         """Take a checkpoint at a system time that has been reached."""
         state = self.state()
         taken = Checkpoint.take(state.view, at, state.checkpoint_before(at))
         kept = (other for other in self.checkpoints if other.at != at)
-        self.checkpoints = tuple(sorted((*kept, taken), key=lambda checkpoint: checkpoint.at))
-        self.since_checkpoint = 0
+        checkpoints = tuple(sorted((*kept, taken), key=lambda checkpoint: checkpoint.at))
+        return replace(self, checkpoints=checkpoints, since_checkpoint=0)
 
-    def regrid(self) -> None:
+    def regridded(self) -> "Timelines":
         """Lay new grids over all rows and file them again; happens whenever there are REGRID times as many."""
-        self.starts = Buckets(Grid.over(self.columns.app_start.values, self.bucket))
-        self.ends = Buckets(Grid.over(self.columns.app_end.values, self.bucket))
-        self.gridded = len(self.columns)
-        self._file(0)
+        fresh = replace(
+            self,
+            starts=Buckets.empty(Grid.over(self.columns.app_start.values, self.bucket)),
+            ends=Buckets.empty(Grid.over(self.columns.app_end.values, self.bucket)),
+            gridded=len(self.columns),
+        )
+        return fresh._filed(0)
 
-    def keep(self, rows: Ticks) -> None:
+    def kept(self, rows: Ticks) -> "Timelines":
         """Forget all rows but these, in order."""
         view = self.columns.view()
-        self.columns = TimeColumns()
-        self.columns.append(view.sys_start[rows], view.sys_end[rows], view.app_start[rows], view.app_end[rows])
-        self.columns.latest = view.latest
-        self.checkpoints = ()
-        self.ended = GrowingArray(np.empty(0, np.int32))
-        self.regrid()
+        alive = (view.sys_start[rows], view.sys_end[rows], view.app_start[rows], view.app_end[rows])
+        columns = replace(TimeColumns().appended(*alive), latest=view.latest)
+        ended = GrowingArray(np.empty(0, np.int32))
+        return replace(self, columns=columns, checkpoints=(), ended=ended).regridded()
 
-    def _file(self, begin: int) -> None:
-        self.starts.file(self.columns.app_start.values, begin, len(self.columns))
-        self.ends.file(self.columns.app_end.values, begin, len(self.columns))
+    def _filed(self, begin: int) -> "Timelines":
+        end = len(self.columns)
+        return replace(
+            self,
+            starts=self.starts.filed(self.columns.app_start.values, begin, end),
+            ends=self.ends.filed(self.columns.app_end.values, begin, end),
+        )
 
-    def _drop_undone_checkpoints(self, ended: Ticks, at: Ticks) -> None:
+    def _checkpoints_before_undone(self, ended: Ticks, at: Ticks) -> tuple[Checkpoint, ...]:
         """A row that ends when it starts was never visible, so checkpoints that hold it are void."""
         undone = at[self.columns.sys_start.values[ended] == at] if ended.size else at
-        if undone.size:
-            earliest = int(undone.min())
-            self.checkpoints = tuple(kept for kept in self.checkpoints if kept.at < earliest)
+        if not undone.size:
+            return self.checkpoints
+        earliest = int(undone.min())
+        return tuple(kept for kept in self.checkpoints if kept.at < earliest)
 
     @property
     def nbytes(self) -> int:

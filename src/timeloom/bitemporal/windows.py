@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from timeloom.bitemporal.expressions import Expression
 from timeloom.bitemporal.timelines import State
+from timeloom.engines.slides import written_windows
 from timeloom.engines.ticks import TimeType
+from timeloom.errors import UsageError
 from timeloom.kernels.bisw import Ticks, Windows, bounds_of
+from timeloom.model.ticks import Axis
 
 FIRST_STRETCH, LARGEST_STRETCH = 8, 1024
 """Deltas are read for so many steps at once: few at first, so that the first step comes soon, then more and more."""
@@ -34,6 +36,7 @@ class Step:
     __slots__ = ("_query", "app", "entered", "left", "number", "sys", "values")
 
     def __init__(self, query: "WindowQuery", number: int, sys: Any, app: Any, entered: Ticks, left: Ticks) -> None:
+        entered.flags.writeable = left.flags.writeable = False
         self._query = query
         self.number = number
         self.sys = sys
@@ -54,7 +57,10 @@ class Step:
 
 
 class WindowQuery:
-    """A sliding-window query over one pinned state of the index. Iterate over it for its steps, as often as needed."""
+    """A sliding-window query over one pinned state of the index. Iterate over it for its steps, as often as needed.
+
+    Each iteration is one of its own, so several threads may iterate over one query.
+    """
 
     def __init__(
         self,
@@ -64,7 +70,6 @@ class WindowQuery:
         types: tuple[TimeType, TimeType],
         numbered: Callable[[Ticks], Ticks],
         expressions: Callable[[], dict[str, Expression]],
-        column: Callable[[str, Ticks], pa.Array],
     ) -> None:
         self._state = state
         self._windows = windows
@@ -73,7 +78,6 @@ class WindowQuery:
         self._types = types
         self._numbered = numbered
         self._expressions = expressions
-        self._column = column
         self._known: tuple[int, Ticks] = (-1, np.empty(0, np.int64))
 
     def __len__(self) -> int:
@@ -84,8 +88,8 @@ class WindowQuery:
         for step in self._steps():
             for name, expression in expressions.items():
                 if expression.by_delta:
-                    expression.slide(step.entered, step.left, self._column)
-                step.values[name] = expression.value(step.valid, self._column)
+                    expression.slide(step.entered, step.left)
+                step.values[name] = expression.value(step.number, step.valid)
             yield step
 
     def valid(self, step: Step) -> Ticks:
@@ -118,7 +122,20 @@ class WindowQuery:
         """The windows of some steps in the user's own types."""
         axes = (self._types[0], self._types[0], self._types[1], self._types[1])
         first, last, app_first, app_last = (
-            ticks[begin:end].tolist() if kind.arrow == pa.int64() else kind.to_arrow(ticks[begin:end]).to_pylist()
-            for kind, ticks in zip(axes, self._windows, strict=True)
+            _in_python(ticks[begin:end], kind, begin) for kind, ticks in zip(axes, self._windows, strict=True)
         )
         return list(zip(zip(first, last, strict=True), zip(app_first, app_last, strict=True), strict=True))
+
+
+def _in_python(ticks: Ticks, kind: TimeType, step: int) -> list[Any]:
+    """Ticks as Python has them."""
+    if kind.axis is Axis.INTEGER:
+        return list(ticks.tolist())
+    written = written_windows(ticks, kind, "window")
+    try:
+        return list(written.to_pylist())
+    except (OverflowError, ValueError) as error:
+        raise UsageError(
+            f"a window from step {step} on lies outside the years 1 to 9999, which are all that Python has; "
+            "take fewer steps, or a smaller range or slide"
+        ) from error

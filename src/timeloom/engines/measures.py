@@ -47,10 +47,16 @@ def _count(task: Task, measure: Measure) -> pa.Array:
 
 
 def _sum(task: Task, measure: Measure) -> pa.Array:
-    kind, missing = task.kind, task.present == 0
-    if pa.types.is_floating(kind):
+    missing = task.present == 0
+    if pa.types.is_floating(task.kind):
         return masked(task.double_sums.totals(), missing)
-    lower, upper = task.integer_totals(measure)
+    return integer_sum(task.kind, *task.integer_totals(measure), missing, measure)
+
+
+def integer_sum(
+    kind: pa.DataType, lower: Ticks, upper: Ticks | None, missing: NDArray[np.bool_], measure: Measure
+) -> pa.Array:
+    """Sums of whole numbers, given by their lower and upper 64 bits, as a column; what does not fit is an error."""
     if pa.types.is_decimal(kind):
         return decimals(lower, _upper(lower, upper), pa.decimal128(38, kind.scale), missing, measure)
     over = np.empty(0) if upper is None else np.flatnonzero(upper != lower >> 63)
@@ -64,10 +70,14 @@ def _sum(task: Task, measure: Measure) -> pa.Array:
 
 
 def _avg(task: Task, measure: Measure) -> pa.Array:
-    kind, present, missing = task.kind, task.present, task.present == 0
-    if pa.types.is_floating(kind):
-        return masked(task.double_sums.means(present), missing)
-    lower, upper = task.integer_totals(measure)
+    if pa.types.is_floating(task.kind):
+        return masked(task.double_sums.means(task.present), task.present == 0)
+    return integer_mean(task.kind, *task.integer_totals(measure), task.present, measure)
+
+
+def integer_mean(kind: pa.DataType, lower: Ticks, upper: Ticks | None, present: Ticks, measure: Measure) -> pa.Array:
+    """Averages of whole numbers from their sums, given by their lower and upper 64 bits, and their counts."""
+    missing = present == 0
     if pa.types.is_decimal(kind):
         places = max(0, min(MEAN_PLACES, 38 - kind.precision))
         wide = pa.decimal128(min(38, kind.precision + places), kind.scale + places)
@@ -145,7 +155,7 @@ def _called(task: Task, measure: Measure) -> pa.Array:
     """Call the user's function with the values of each period that has any."""
     assert callable(measure.function)
     offsets, rows = _listed(task.sweep, task.valid)
-    values = task.column.to_numpy(zero_copy_only=False)[rows]
+    values = pc.take(task.column, pa.array(rows)).to_numpy(zero_copy_only=False)
     results: list[object] = []
     for k in range(offsets.size - 1):
         if offsets[k] == offsets[k + 1]:

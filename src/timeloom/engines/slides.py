@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from timeloom.engines.history import History
 from timeloom.engines.threads import chunks, in_parallel
@@ -69,6 +70,12 @@ def _refuse_vanishing(option: str, first: Ticks, last: Ticks) -> None:
             f"the {option} window vanishes at step {vanished[0]}: its start has passed its end, because start_slide "
             "is above slide; take fewer steps, or paces that keep the window open"
         )
+
+
+def written_windows(ticks: Ticks, kind: TimeType, column: str) -> pa.Array:
+    """Ends of windows as a column of a time type, in its finest unit if they need it; what does not fit is an error."""
+    fine = kind.finest() if (ticks % kind.grain).any() else kind
+    return fine.to_arrow(ticks, column=column)
 
 
 def step_runs(history: History, steps: Windows, meaning: int, threads: int) -> tuple[Ticks, Ticks]:

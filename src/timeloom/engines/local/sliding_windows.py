@@ -12,7 +12,7 @@ from timeloom.engines.history import History, read_history
 from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
-from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs, written_windows
 from timeloom.engines.taking import take_rows
 from timeloom.engines.threads import cores, in_parallel
 from timeloom.errors import InvalidInputError
@@ -80,8 +80,7 @@ def aggregates(
 def window_columns(windows: Windows, history: History) -> dict[str, pa.Array]:
     """The windows of all steps, in the types of the table."""
     axes = (history.types[0], history.types[0], history.types[1], history.types[1])
-    fine = [kind.finest() if (bounds % kind.grain).any() else kind for kind, bounds in zip(axes, windows, strict=True)]
-    return {name: fine[k].to_arrow(windows[k], column=name) for k, name in enumerate(BOUNDS)}
+    return {name: written_windows(windows[k], axes[k], name) for k, name in enumerate(BOUNDS)}
 
 
 def step_measures(

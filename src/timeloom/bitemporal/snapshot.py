@@ -1,0 +1,180 @@
+"""The whole state of an index after a batch, which never changes, and the batch that leads to the next one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.bitemporal.identity import RowNumbers
+from timeloom.bitemporal.timelines import Timelines
+from timeloom.engines.history import History
+from timeloom.engines.ticks import TimeType
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.kernels.bisw import Ticks
+from timeloom.model.ticks import FOREVER, MAX_TICK
+
+MOST_ROWS = int(np.iinfo(np.int32).max)
+Types = tuple[TimeType, TimeType]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that a reader needs. The list of tables is shared and only grows: ``held`` of them are of here."""
+
+    lines: Timelines
+    numbers: RowNumbers = field(default_factory=RowNumbers)
+    types: Types | None = None
+    schema: pa.Schema | None = None
+    tables: list[pa.Table] = field(default_factory=list)
+    held: int = 0
+
+    @property
+    def latest(self) -> int:
+        """The latest system time in ticks."""
+        return self.lines.columns.latest
+
+    @property
+    def payload(self) -> pa.Table:
+        """All rows by their numbers, with all their columns."""
+        assert self.schema is not None
+        parts = self.tables[: self.held]
+        return pa.concat_tables([self.schema.empty_table(), *parts], promote_options="default")
+
+    def known_types(self) -> Types:
+        """The types of both times."""
+        if self.types is None:
+            raise UsageError("the index is empty, so the types of its times are unknown; append a table first")
+        return self.types
+
+    def instant(self, tick: int, axis: int) -> Any:
+        """A tick in the user's own type."""
+        return self.known_types()[axis].to_arrow(np.array([tick]))[0].as_py()
+
+    def next(self, table: "pa.Table | None", history: History, ended: Mapping[int, int], bucket: int | None) -> "Batch":
+        """Check a batch against this state; nothing is written yet."""
+        numbers, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
+        self._check_system_times(history, at)
+        places = self._check_ends(numbers, at)
+        if self.numbers.total + history.sys_start.size > MOST_ROWS:
+            raise InvalidInputError(f"an index holds at most {MOST_ROWS} rows; split the history by key")
+        by_time = np.argsort(at, kind="stable")
+        start = self if self.types is not None or table is None else self._adopting(history.types, bucket)
+        return Batch(start, table, history, places[by_time], at[by_time])
+
+    def _adopting(self, types: Types, bucket: int | None) -> "Snapshot":
+        """Learn the types of both times from the first table."""
+        return replace(self, types=types, lines=replace(self.lines, bucket=bucket))
+
+    def _check_system_times(self, history: History, at: Ticks) -> None:
+        earliest = min(int(history.sys_start.min(initial=MAX_TICK)), int(at.min(initial=MAX_TICK)))
+        if self.types is not None and earliest < self.latest:
+            raise InvalidInputError(
+                f"system time goes backwards: found {self.instant(earliest, 0)!r}, but the index has reached "
+                f"{self.instant(self.latest, 0)!r}; append batches in order of system time"
+            )
+
+    def _check_ends(self, numbers: Ticks, at: Ticks) -> Ticks:
+        rows, columns = self.numbers.rows(numbers), self.lines.columns
+        ends = columns.sys_end.values[rows]
+        again = np.flatnonzero(ends != FOREVER)
+        if again.size:
+            raise InvalidInputError(
+                f"row {numbers[again[0]]} has ended at {self.instant(int(ends[again[0]]), 0)!r} already; "
+                "end each row once"
+            )
+        forever = np.flatnonzero(at == FOREVER)
+        if forever.size:
+            raise InvalidInputError(
+                f"row {numbers[forever[0]]} would end at the last instant, which means that it never ends; "
+                "end it earlier, or leave it open"
+            )
+        early = np.flatnonzero(at < columns.sys_start.values[rows])
+        if early.size:
+            raise InvalidInputError(f"row {numbers[early[0]]} would end before it begins; end it later")
+        return rows
+
+
+@dataclass(frozen=True)
+class Batch:
+    """New rows and ends that fit to a state."""
+
+    start: Snapshot
+    table: pa.Table | None
+    history: History
+    places: Ticks
+    at: Ticks
+
+    def applied(self) -> Snapshot:
+        """The state after this batch. Readers of earlier states do not see it."""
+        start, order = self.start, np.argsort(self.history.sys_start, kind="stable")
+        after = replace(
+            start,
+            numbers=start.numbers.appended(order),
+            lines=start.lines.applied(self.history.take(order).columns, self.places, self.at),
+        )
+        if self.table is not None:
+            after = replace(after, schema=unified(start.schema, self.table.schema), held=start.held + 1)
+            start.tables[start.held :] = [self.table]
+        return after if start.lines.retroactive else _forgetful(after)
+
+    def undo(self) -> None:
+        """Give up the state after this batch."""
+        self.start.lines.columns.reopen(self.places)
+
+
+def _forgetful(after: Snapshot) -> Snapshot:
+    """Drop the rows that have ended, once they outnumber the others."""
+    view = after.lines.columns.view()
+    alive = np.flatnonzero((view.sys_end > view.latest) & (view.app_start != FOREVER))
+    if len(view) <= 2 * alive.size + 1024:
+        return after
+    return replace(after, numbers=after.numbers.kept(alive), lines=after.lines.kept(alive))
+
+
+def unified(known: "pa.Schema | None", found: pa.Schema) -> pa.Schema:
+    """The schema of all tables together: a column without any value takes the type that others give it."""
+    return found if known is None else pa.unify_schemas([known, found])
+
+
+def fitted(table: pa.Table, schema: "pa.Schema | None", times: "dict[str, pa.DataType]") -> pa.Table:
+    """A table with the columns of the index, in their order and plain; other columns or types are refused.
+
+    ``times`` has the types of the period columns, which are cast; an end column without any value has none yet.
+    """
+    table = pa.table({name: table[name] for name in table.column_names})
+    if schema is not None:
+        for name in schema.names:
+            if name not in table.column_names:
+                raise InvalidInputError(
+                    f"the appended table has no column {name!r}, which the index holds "
+                    f"(its columns: {', '.join(schema.names)}); add it, with nulls if it has no values"
+                )
+        for name in table.column_names:
+            if name not in schema.names:
+                raise InvalidInputError(
+                    f"the appended table has a column {name!r}, which the index does not hold. "
+                    f"{did_you_mean(name, schema.names)} Drop it, or rename it"
+                )
+        table = table.select(schema.names)
+    for at, name in enumerate(table.column_names):
+        if name in times and table[name].type != times[name]:
+            table = table.set_column(at, name, _cast(table[name], times[name], name))
+        elif schema is not None:
+            _check_type(table.schema.field(name).type, schema.field(name).type, name)
+    return table
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(kind)
+    except pa.ArrowException as error:
+        raise InvalidInputError(
+            f"column {name!r} is {column.type}, but the index holds {kind}, which does not take its values: {error}"
+        ) from error
+
+
+def _check_type(found: pa.DataType, known: pa.DataType, name: str) -> None:
+    if found != known and not pa.types.is_null(found) and not pa.types.is_null(known):
+        raise InvalidInputError(f"column {name!r} is {found}, but the index holds {known}; cast it to {known} first")
