@@ -2,16 +2,43 @@
 
 import threading
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import timeloom as tl
 from threads.bitemporal import stress_index, stress_table
+from timeloom.kernels.bisw_buckets import BLOCK
 
 
 @pytest.mark.parametrize("stress", [stress_index, stress_table])
 def test_readers_beside_a_writer_see_whole_states(stress):
-    assert stress(1.5) > 20
+    assert stress(1.0) > 10
+
+
+@pytest.mark.parametrize("bucket", [None, 1])
+def test_what_a_pinned_state_reads_is_never_written_again(bucket):
+    def rows(count, now):
+        starts = np.arange(count) % 7
+        ends = pa.array(np.full(count, now + 1), mask=starts != 3)
+        times = {"sys_start": np.full(count, now), "sys_end": ends, "app_start": starts, "app_end": starts + 4}
+        return pa.table(times)
+
+    def read(state):
+        found = [state.ended, state.view.sys_start, state.view.sys_ends, state.view.app_start, state.view.app_end]
+        for buckets in (state.starts, state.ends):
+            found += [buckets.newest, buckets.filled, buckets.earlier[: buckets.blocks]]
+            for number, (block, filled) in enumerate(zip(buckets.newest, buckets.filled, strict=True)):
+                last = (filled - 1) % BLOCK + 1
+                found.append(buckets.pool[block * BLOCK : block * BLOCK + last] if filled else number)
+        return [np.array(part) for part in found]
+
+    index = tl.BitemporalIndex(rows(1000, 0), bucket=bucket)
+    pinned = index.windows(sys=tl.Slide(0, 1, 1), app=tl.Slide(0, 2, 1), steps=4)._state
+    before = read(pinned)
+    for now in range(2, 60, 2):
+        index.apply(rows(37, now), {now * 7: now, now * 7 + 1: now})
+    assert all(np.array_equal(one, other) for one, other in zip(before, read(pinned), strict=True))
 
 
 def test_batches_of_several_threads_follow_one_another():

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 import timeloom as tl
-from reference.bitemporal import slide_query, valid_rows
+from reference.bitemporal import window_sequence
 
 READERS = 3
+NEVER = 2**63 - 1
 
 
 def stress_index(seconds: float) -> int:
@@ -22,9 +23,7 @@ def stress_index(seconds: float) -> int:
     for seed in range(10**6):
         if time.monotonic() - started > seconds:
             return checked
-        draw = random.Random(seed)
-        options = {"bucket": draw.choice([None, 1, 3]), "checkpoint_every": draw.choice([None, 7, 40])}
-        checked += _rounds(_index_writer(tl.BitemporalIndex(_history([(0, 3, 0, None)]), **options), draw))
+        checked += _rounds(_index_writer(random.Random(seed)))
     return checked
 
 
@@ -73,68 +72,85 @@ def _rounds(parts):
 
 def _history(rows):
     names = ("app_start", "app_end", "sys_start", "sys_end")
-    columns = {name: pa.array([row[k] for row in rows], pa.int64()) for k, name in enumerate(names)}
-    return pa.table(columns | {"v": pa.array([sum(row[:2]) for row in rows], pa.int64())})
+    columns = {name: pa.array(rows[:, k], mask=rows[:, k] == NEVER) for k, name in enumerate(names)}
+    return pa.table(columns | {"v": pa.array(rows[:, 0] + rows[:, 1])})
 
 
-def _index_writer(index, draw, batches=60):
-    """Every state by its number of rows and its latest time, and every pinned query with what it must answer."""
-    rows = [(0, 3, 0, None)]
-    states = {(1, 0): list(rows)}
-    options = {"sys": (-2, 4, 1, 1), "app": (0, 4, 1, 1), "ratio": (1, 2), "steps": 12}
+def _inside(rows, sys, app, meaning):
+    """The rows inside one window, by the definition of each meaning."""
+    app_start, app_end, sys_start, sys_end = rows.T
+    found = (sys_start < sys_end) & (app_start < app_end) & (sys_start <= sys[1]) & (app_start <= app[1])
+    if meaning == "began":
+        found &= (sys_start >= sys[0]) & (app_start >= app[0])
+    else:
+        at = 1 if meaning == "snapshot" else 0
+        found &= (sys_end > sys[at]) & (app_end > app[at])
+    return np.flatnonzero(found)
+
+
+def _fresh(rng, now):
+    """Rows that begin now; some have an end already, also at once."""
+    count = int(rng.choice([30, 4_000]))
+    app = rng.integers(0, 12, count)
+    ends = rng.choice([NEVER, NEVER, now, now + 1], count)
+    return np.stack([app, app + rng.integers(1, 6, count), np.full(count, now), ends], axis=1)
+
+
+def _index_writer(draw, batches=12):
+    """Every state is known by its number of rows, which an answer has at least and the next ones exceed."""
+    rng = np.random.default_rng(draw.randrange(10**9))
+    states = [_fresh(rng, 0)]
+    options = {"bucket": draw.choice([None, 1, 3]), "checkpoint_every": draw.choice([None, 5_000])}
+    index = tl.BitemporalIndex(_history(states[0]), **options)
+    sequence = window_sequence((-2, 4, 1, 1), (0, 4, 1, 1), (1, 2), 12)
 
     def write():
-        now = 0
+        now = 1
         for _ in range(batches):
-            now += draw.randrange(1, 3)
-            fresh = []
-            for _ in range(draw.randrange(1, 40)):
-                app = draw.randrange(12)
-                fresh.append((app, app + draw.randrange(1, 6), now, draw.choice([None, None, now, now + 1])))
-            now = max(now, *(row[3] or 0 for row in fresh))
-            alive = [number for number, row in enumerate(rows) if row[3] is None]
-            ended = dict.fromkeys(draw.sample(alive, min(len(alive), draw.randrange(20))), now)
-            later = [(*row[:3], ended.get(number, row[3])) for number, row in enumerate(rows)] + fresh
-            states[len(later), now] = later
-            rows[:] = later
-            index.apply(_history(fresh), ended)
+            now += int(rng.integers(1, 3))
+            later = states[-1].copy()
+            alive = np.flatnonzero(later[:, 3] == NEVER)
+            ended = rng.choice(alive, min(alive.size, int(rng.integers(0, 800))), replace=False)
+            later[ended, 3] = now
+            fresh = _fresh(rng, now)
+            states.append(np.concatenate([later, fresh]))
+            index.apply(_history(fresh), dict.fromkeys(ended.tolist(), now))
+            now += 1
             if not draw.randrange(4):
                 index.checkpoint()
 
     def read(draw):
-        slides = {"sys": tl.Slide(*options["sys"]), "app": tl.Slide(*options["app"])}
-        meaning = draw.choice(["snapshot", "visible", "began"])
-        if draw.randrange(2):
-            query = index.windows(**slides, ratio=(1, 2), steps=12, meaning=meaning, select={"s": ("v", "sum")})
-            steps = [(s.entered.tolist(), s.left.tolist(), s.valid().tolist(), s.values["s"]) for s in query]
-            again = [(s.entered.tolist(), s.left.tolist(), s.valid().tolist(), s.values["s"]) for s in query]
-            return "windows", meaning, steps, again
-        before = len(index)
+        meaning, select = draw.choice(["snapshot", "visible", "began"]), draw.choice([{}, {"s": ("v", "sum")}])
+        least = len(index)
+        query = index.windows(
+            sys=tl.Slide(-2, 4, 1), app=tl.Slide(0, 4, 1), ratio=(1, 2), steps=12, meaning=meaning, select=select
+        )
+        steps, again = list(query), list(query)
+        for one, other in zip(steps, again, strict=True):
+            assert np.array_equal(one.valid(), other.valid()), "a pinned query changed"
+            assert np.array_equal(one.entered, other.entered), "a pinned query changed"
+            assert one.values == other.values, "a pinned query changed"
+        found = [(step.valid(), step.values.get("s")) for step in steps]
         valid = index.as_of(app=5)
-        return "as_of", before, valid.tolist(), index.rows(valid)["v"].to_pylist()
+        return least, meaning, found, valid, index.rows(valid)["v"].to_numpy()
+
+    def answers(state, meaning):
+        inside = [_inside(state, sys, app, meaning) for sys, app in sequence]
+        return [(rows, int((state[rows, 0] + state[rows, 1]).sum()) if rows.size else None) for rows in inside]
 
     def check(found):
-        if found[0] == "windows":
-            _, meaning, steps, again = found
-            assert steps == again, "a pinned query changed"
-            assert any(steps == expected(key, meaning) for key in reversed(states)), "windows of no whole state"
-            return
-        _, before, valid, values = found
-        assert values == [sum(rows[number][:2]) for number in valid]
+        least, meaning, steps, valid, values = found
+        candidates = [state for state in states if len(state) >= least]
         assert any(
-            key[0] >= before and valid == valid_rows(state, (key[1], key[1]), (5, 5)) for key, state in states.items()
+            all(np.array_equal(a[0], b[0]) and a[1] in (None, b[1]) for a, b in zip(steps, answers(state, meaning), strict=True))
+            for state in candidates
+        ), f"{meaning} windows of no whole state"
+        latest = [int(state[:, 2:][state[:, 2:] != NEVER].max()) for state in candidates]
+        assert any(
+            np.array_equal(valid, _inside(state, (at, at), (5, 5), "snapshot"))
+            for state, at in zip(candidates, latest, strict=True)
         ), "a snapshot of no whole state"
-
-    known = {}
-
-    def expected(key, meaning):
-        if (key, meaning) not in known:
-            state = states[key]
-            answers = slide_query(state, *options.values(), meaning)
-            known[key, meaning] = [
-                (*answer, sum(sum(state[row][:2]) for row in answer[2]) if answer[2] else None) for answer in answers
-            ]
-        return known[key, meaning]
+        assert np.array_equal(values, states[-1][valid, 0] + states[-1][valid, 1])
 
     return write, read, check
 
