@@ -167,6 +167,12 @@ def test_queries_equal_brute_force(rows, sys, app):
         ("select name, count(*) from orders " + WINDOWS, 8, "neither aggregated nor in GROUP BY"),
         ("select *, count(*) from orders " + WINDOWS, 8, "neither aggregated"),
         ("select 'open from orders", 8, "never closed"),
+        ("select count(*) from orders [SYS, START 1, RANGE 4, RANGE 5, SLIDE 1]", 53, "RANGE was given before"),
+        ("select count(*) from orders [SYS, START 1, START 2, RANGE 4, SLIDE 1]", 44, "START was given before"),
+        ("select count(*) from orders [SYS, START 1, RANGE 4, SLIDE 1, SLIDE 2]", 62, "SLIDE was given before"),
+        ("select count(*) from orders [SYS, START SLIDE 1, START SLIDE 2]", 50, "START SLIDE was given before"),
+        ("select count(*) from orders period (a, b) " + WINDOWS, 22, "in each bracket"),
+        ("select count(*) from orders " + WINDOWS + " STEPS ²", 104, "whole number"),
     ],
 )
 def test_errors_point_at_the_token(query, column, words):

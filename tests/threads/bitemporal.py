@@ -142,7 +142,10 @@ def _index_writer(draw, batches=12):
         least, meaning, steps, valid, values = found
         candidates = [state for state in states if len(state) >= least]
         assert any(
-            all(np.array_equal(a[0], b[0]) and a[1] in (None, b[1]) for a, b in zip(steps, answers(state, meaning), strict=True))
+            all(
+                np.array_equal(a[0], b[0]) and a[1] in (None, b[1])
+                for a, b in zip(steps, answers(state, meaning), strict=True)
+            )
             for state in candidates
         ), f"{meaning} windows of no whole state"
         latest = [int(state[:, 2:][state[:, 2:] != NEVER].max()) for state in candidates]
@@ -189,13 +192,14 @@ def _table_writer(draw, batches=60):
     def check(found):
         kind, what = found
         if kind == "as_of":
-            assert len(what) == 2 and sum(what) == 100, f"half a transfer: {what}"
+            assert (len(what), sum(what)) == (2, 100), f"half a transfer: {what}"
         elif kind == "history":
             starts, ends = np.asarray(what["sys_start"]), what["sys_end"].to_pylist()
             assert all(end is None or start < end for start, end in zip(starts, ends, strict=True)), "a trace"
             now = [row for row in what.to_pylist() if row["sys_end"] is None and (row["app_end"] or 6) > 5]
             assert sum(row["balance"] for row in now if row["app_start"] <= 5) == 100
         else:
-            assert what[0] >= 2 and what[1] >= 0
+            assert what[0] >= 2
+            assert what[1] >= 0
 
     return write, read, check

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from timeloom.model.measures import Measure
 from timeloom.query.clauses import Clauses, Item
-from timeloom.query.scope import Scope
+from timeloom.query.scope import Scope, output_column, unused
 
 _FUNCTIONS: dict[type, str] = {
     exp.Count: "count",
@@ -32,9 +32,10 @@ class Aggregates:
     measures: tuple[Measure, ...]
 
 
-def extract(clauses: Clauses, scope: Scope) -> tuple[Clauses, Aggregates]:
+def extract(clauses: Clauses, scope: Scope, columns: list[str]) -> tuple[Clauses, Aggregates]:
     """Replace each aggregate by a column; equal aggregates are computed once."""
     found: dict[str, Measure] = {}
+    prefix = unused("aggregate_", columns)
     arguments: list[Item] = []
 
     def replaced(node: Any) -> Any:
@@ -42,12 +43,12 @@ def extract(clauses: Clauses, scope: Scope) -> tuple[Clauses, Aggregates]:
             return node
         text = node.sql()
         if text not in found:
-            name = f"__aggregate_{len(found)}"
+            name = f"{prefix}{len(found)}"
             function, argument = _read(node, scope)
             if argument is not None:
                 arguments.append((f"{name}_of", argument))
             found[text] = Measure(name, function, None if argument is None else f"{name}_of")
-        return exp.column(found[text].name)
+        return output_column(found[text].name)
 
     changed = clauses.transformed(replaced)
     return changed, Aggregates(arguments, tuple(found.values()))

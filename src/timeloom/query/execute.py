@@ -9,7 +9,7 @@ from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.query.aggregates import extract
 from timeloom.query.clauses import Clauses, Item, SortKey, is_star
 from timeloom.query.rows import Rows
-from timeloom.query.scope import OUTPUT, Scope
+from timeloom.query.scope import OUTPUT, Scope, output_column, unused
 from timeloom.query.sources import windowed
 from timeloom.query.statement import WindowSource
 
@@ -29,7 +29,8 @@ def run(clauses: Clauses, rows: Rows, scope: Scope, windows: WindowSource | None
         rows = rows.projected(items, scope).distinct()
         rows = _sorted(rows, [(_shown(key.node, items, scope), key) for key in clauses.order])
     else:
-        keys = [(f"__order_{at}", key) for at, key in enumerate(clauses.order)]
+        prefix = unused("order_", rows.columns)
+        keys = [(f"{prefix}{at}", key) for at, key in enumerate(clauses.order)]
         rows = _sorted(rows.extended([(name, key.node) for name, key in keys], scope), keys).projected(items, scope)
     return rows.sliced(clauses.offset, clauses.limit) if clauses.offset or clauses.limit is not None else rows
 
@@ -40,11 +41,10 @@ def _through_windows(
     """Aggregate by step, in one pass; other groups, and single rows, need the rows of each step."""
     by_step = all(isinstance(key, exp.Column) and key.name.lower() == STEP for key in clauses.keys)
     if clauses.aggregated and by_step:
-        clauses, aggregates = extract(clauses, scope)
+        clauses, aggregates = extract(clauses, scope, rows.columns)
         rows = rows.extended(aggregates.arguments, scope)
         seen = windowed(windows, rows.frame, aggregates.measures, text)
-        known = {STEP, *BOUNDS, *(measure.name for measure in aggregates.measures)}
-        _refuse_single_rows(clauses, known, scope)
+        _refuse_single_rows(clauses, {STEP, *BOUNDS}, scope)
         return rows.of(seen.frame), seen.scope, _with_step(clauses)
     seen = windowed(windows, rows.frame, None, text)
     rows, scope, clauses = rows.of(seen.frame), seen.scope, _with_step(clauses)
@@ -63,19 +63,28 @@ def _with_step(clauses: Clauses) -> Clauses:
 
 def _grouped(clauses: Clauses, rows: Rows, scope: Scope, text: str) -> tuple[Rows, Scope, Clauses]:
     """Aggregate by the keys; afterwards expressions see the keys and the results only."""
-    clauses, aggregates = extract(clauses, scope)
-    names = {key: f"__key_{at}" for at, key in enumerate(dict.fromkeys(key.sql() for key in clauses.keys))}
-    keys: list[Item] = [
-        (name, next(key for key in clauses.keys if key.sql() == written)) for written, name in names.items()
-    ]
+
+    def resolved(node: Any) -> str:
+        """An expression with the output names of its columns, to compare it with a key."""
+
+        def by_output(part: Any) -> Any:
+            known = isinstance(part, exp.Column) and not is_star(part)
+            return output_column(scope.resolve(part)) if known else part
+
+        return str(node.copy().transform(by_output).sql())
+
+    prefix = unused("key_", rows.columns)
+    names = {written: f"{prefix}{at}" for at, written in enumerate(dict.fromkeys(map(resolved, clauses.keys)))}
+    keys: list[Item] = [(name, next(k for k in clauses.keys if resolved(k) == at)) for at, name in names.items()]
+    clauses, aggregates = extract(clauses, scope, rows.columns)
     rows = rows.extended([*aggregates.arguments, *keys], scope).grouped(list(names.values()), aggregates.measures)
-    known = {*names.values(), *(measure.name for measure in aggregates.measures)}
 
     def as_key(node: Any) -> Any:
-        return exp.column(names[node.sql()]) if node.sql() in names else node
+        written = resolved(node)
+        return output_column(names[written]) if written in names else node
 
     clauses = clauses.transformed(as_key)
-    _refuse_single_rows(clauses, known, scope)
+    _refuse_single_rows(clauses, set(), scope)
     return rows, Scope.of(text, "", rows.columns), clauses
 
 
@@ -83,7 +92,7 @@ def _refuse_single_rows(clauses: Clauses, known: set[str], scope: Scope) -> None
     """After grouping there are keys and results, and no columns of single rows."""
     for node in clauses.nodes:
         for column in node.find_all(exp.Column, exp.Star):
-            if column.name.lower() not in known:
+            if not column.meta.get(OUTPUT) and column.name.lower() not in known:
                 raise scope.error(
                     column, f"{column.sql()!r} is neither aggregated nor in GROUP BY; expected one of the two"
                 )
@@ -105,7 +114,11 @@ def _without_stars(items: tuple[Item, ...], scope: Scope) -> list[Item]:
     expanded: list[Item] = []
     for name, node in items:
         if is_star(node):
-            expanded += [(column, exp.column(column, table=OUTPUT, quoted=True)) for column in scope.names(node)]
+            expanded += [(column, output_column(output)) for column, output in scope.starred(node)]
         else:
             expanded.append((name, node))
+    names = [name for name, _ in expanded]
+    for name, node in expanded:
+        if names.count(name) > 1:
+            raise scope.error(node, f"two results are called {name!r}; name the columns, and give one an alias with AS")
     return expanded

@@ -1,5 +1,6 @@
 """Expressions of SQL, evaluated on Arrow tables."""
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,9 @@ from sqlglot import exp
 from timeloom.errors import TimeloomError
 from timeloom.model.ticks import parse_span
 from timeloom.query.scope import Scope
+
+_FAILURES = (pa.ArrowException, OverflowError, ValueError, TypeError, AttributeError, KeyError)
+"""What Arrow raises for values that do not fit together."""
 
 Value = Any
 """An Arrow array, or a scalar that is the same for all rows."""
@@ -74,7 +78,9 @@ class Evaluator:
         """The value of an expression: an array, or a scalar if it is the same for all rows."""
         try:
             return self._evaluate(node)
-        except (pa.ArrowException, OverflowError) as error:
+        except TimeloomError:
+            raise
+        except _FAILURES as error:
             raise self._scope.error(node, f"{node.sql()} cannot be computed: {error}") from error
 
     def _evaluate(self, node: exp.Expression) -> Value:
@@ -101,6 +107,12 @@ class Evaluator:
     def _special(self, node: exp.Expression) -> Value:
         return _SPECIAL[type(node)](self, node)
 
+    def _constant(self, node: exp.Expression, what: str) -> Any:
+        value = self.value(node)
+        if not isinstance(value, pa.Scalar):
+            raise self._scope.error(node, f"{node.sql()} differs from row to row; expected {what} as a constant")
+        return value.as_py()
+
     def named(self, node: exp.Column) -> Value:
         """A column of the table."""
         return self._table[self._scope.resolve(node)]
@@ -109,10 +121,17 @@ class Evaluator:
         """A text or a number."""
         if node.is_string:
             return pa.scalar(node.this)
-        return pa.scalar(int(node.this) if node.this.isdigit() else float(node.this))
+        if node.this.isascii() and node.this.isdigit():
+            return pa.scalar(int(node.this))
+        number = float(node.this)
+        if math.isinf(number):
+            raise self._scope.error(node, f"the number {node.this} is too large for a double")
+        return pa.scalar(number)
 
     def interval(self, node: exp.Interval) -> Value:
         """A duration."""
+        if not isinstance(node.this, exp.Literal):
+            raise self._scope.error(node, f"{node.sql()} is no constant; expected an interval such as INTERVAL '2' DAY")
         words = node.this.this + (f" {node.unit.name}" if node.unit else "")
         try:
             span = parse_span(words.lower(), "INTERVAL")
@@ -158,7 +177,7 @@ class Evaluator:
 
     def like(self, node: exp.Like) -> Value:
         """Text that matches a pattern with % and _."""
-        pattern = self.value(node.expression).as_py()
+        pattern = self._constant(node.expression, "a pattern")
         return pc.match_like(self.value(node.this), pattern, ignore_case=isinstance(node, exp.ILike))
 
     def case(self, node: exp.Case) -> Value:
@@ -194,7 +213,8 @@ class Evaluator:
 
     def rounded(self, node: exp.Round) -> Value:
         """A number rounded to some decimals."""
-        decimals = self.value(node.args["decimals"]).as_py() if node.args.get("decimals") else 0
+        given = node.args.get("decimals")
+        decimals = 0 if given is None else self._constant(given, "a number of decimals")
         return pc.round(self.value(node.this), decimals)
 
     def joined(self, node: exp.DPipe) -> Value:

@@ -22,7 +22,7 @@ from timeloom.model.relation import Relation
 from timeloom.model.slide import MEANINGS, Slide
 from timeloom.model.ticks import Span, parse_span
 from timeloom.query.statement import JoinSource, PeriodColumns, Source, TableRef, WindowSource
-from timeloom.query.text import END, Token, error_at
+from timeloom.query.text import END, Token, error_at, whole_number
 
 NAMES = ("VAR", "IDENTIFIER")
 KINDS: dict[str, How] = {
@@ -47,6 +47,9 @@ class SourceParser:
     def source(self) -> Source:
         """Read the whole source."""
         table = self._table()
+        if table.period is not None and self._next.kind in ("L_BRACKET", END):
+            hint = "in each bracket, as in [SYS, PERIOD (a, b), START …]" if self._next.kind != END else "in a join"
+            raise error_at(self._text, table.token.start, f"PERIOD after a table has no meaning here; give it {hint}")
         if self._next.kind == "L_BRACKET":
             result: Source = self._windows(table)
         elif self._next.kind == END:
@@ -143,16 +146,15 @@ class SourceParser:
         given: dict[str, Any] = {}
         while self._word(","):
             token = self._take()
-            if token.word == "START" and self._word("SLIDE"):
-                given["start_slide"] = self._span()
-            elif token.word == "START":
-                given["start"] = self._instant()
-            elif token.word in ("RANGE", "SLIDE"):
-                given[token.word.lower()] = self._span()
-            elif token.word == "PERIOD":
-                given["period"] = self._period_columns()
-            else:
+            if token.word not in ("START", "RANGE", "SLIDE", "PERIOD"):
                 self._fail("expected START, RANGE, SLIDE or PERIOD", token)
+            option = token.word.lower()
+            if option == "start" and self._word("SLIDE"):
+                option = "start_slide"
+            if option in given:
+                self._fail(f"but {option.upper().replace('_', ' ')} was given before; expected it once", token)
+            read = {"start": self._instant, "period": self._period_columns}.get(option, self._span)
+            given[option] = read()
         for word in ("start", "range", "slide"):
             if word not in given:
                 self._fail(f"expected ', {word.upper()} …' in the bracket of {axis.word}")
@@ -177,9 +179,11 @@ class SourceParser:
             parts["meaning"] = meaning.text.lower()
 
     def _count(self, what: str) -> int:
-        if self._next.kind != "NUMBER" or not self._next.text.isdigit():
+        number = whole_number(self._next.text) if self._next.kind == "NUMBER" else None
+        if number is None:
             self._fail(f"expected {what}, a whole number of at least 0")
-        return int(self._take().text)
+        self._take()
+        return number
 
     def _instant(self) -> "int | str":
         if self._next.word in ("DATE", "TIMESTAMP", "TIMESTAMPTZ"):
@@ -192,9 +196,11 @@ class SourceParser:
 
     def _number(self, what: str) -> int:
         sign = -1 if self._word("-") else 1
-        if self._next.kind != "NUMBER" or not self._next.text.isdigit():
+        number = whole_number(self._next.text) if self._next.kind == "NUMBER" else None
+        if number is None:
             self._fail(f"expected {what}")
-        return sign * int(self._take().text)
+        self._take()
+        return sign * number
 
     def _span(self) -> Span:
         """A number of ticks, or an interval."""
@@ -246,7 +252,10 @@ class SourceParser:
         self._expect("(", "and the columns")
         names = [self._name("a column").text]
         while self._word(","):
-            names.append(self._name("a column").text)
+            token = self._name("a column")
+            if token.text in names:
+                self._fail("but this column was named before; expected each column once", token)
+            names.append(token.text)
         self._expect(")", "after the columns")
         return names
 
@@ -261,7 +270,10 @@ class SourceParser:
                 other, other_column = self._qualified(left, right)
                 if side == other:
                     self._fail("but both sides are of one table; expected columns of both", first)
-                pairs.append((column, other_column) if side == "left" else (other_column, column))
+                pair = (column, other_column) if side == "left" else (other_column, column)
+                if any(pair[0] == left_key or pair[1] == right_key for left_key, right_key in pairs):
+                    self._fail("but one of the two columns was compared before; expected each column once", first)
+                pairs.append(pair)
             elif column.lower() != "period":
                 self._fail("expected = and a column of the other table")
             elif temporal or relation is not None:
@@ -288,6 +300,8 @@ class SourceParser:
                 option = self._take()
                 if option.word not in ("DELTA", "EPSILON"):
                     self._fail("expected DELTA or EPSILON", option)
+                if option.word.lower() in options:
+                    self._fail(f"but {option.word} was given before; expected it once", option)
                 options[option.word.lower()] = self._span()
                 if not self._word(","):
                     break

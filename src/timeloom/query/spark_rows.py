@@ -4,7 +4,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import SqlglotError
 
 from timeloom.errors import UsageError
 from timeloom.model.measures import Measure
@@ -22,6 +23,9 @@ _FUNCTIONS: dict[str, Any] = {
     "count_distinct": F.count_distinct,
     "collect": F.collect_list,
 }
+
+
+MOST_ROWS = 2**31 - 1
 
 
 class SparkRows:
@@ -68,6 +72,9 @@ class SparkRows:
 
     def sliced(self, offset: int, limit: int | None) -> "SparkRows":
         """Skip rows, and keep at most so many."""
+        for clause, count in (("OFFSET", offset), ("LIMIT", limit)):
+            if count is not None and count > MOST_ROWS:
+                raise UsageError(f"{clause} {count} is above {MOST_ROWS}, the most that Spark takes; leave it out")
         frame = self.frame.offset(offset) if offset else self.frame
         return SparkRows(frame if limit is None else frame.limit(limit))
 
@@ -76,7 +83,11 @@ def _column(node: Node, scope: Scope) -> Any:
     def resolved(part: Any) -> Any:
         return exp.column(scope.resolve(part), quoted=True) if isinstance(part, exp.Column) else part
 
-    return F.expr(node.copy().transform(resolved).sql(dialect="spark"))
+    try:
+        written = node.copy().transform(resolved).sql(dialect="spark", unsupported_level=ErrorLevel.RAISE)
+    except SqlglotError as error:
+        raise scope.error(node, f"{node.sql()} cannot be written for Spark: {error}") from error
+    return F.expr(written)
 
 
 def _measured(measure: Measure) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
-from timeloom.query.text import error_at
+from timeloom.query.text import deepest, error_at
 
 
 def sql(text: str, /, **tables: Any) -> Any:
@@ -46,26 +46,39 @@ def sql(text: str, /, **tables: Any) -> Any:
       select count(*) from plans [SYS, START 1, RANGE two, SLIDE 1]
                                                       ^
     """
+    try:
+        return _answer(text, tables)
+    except RecursionError as error:
+        raise error_at(
+            text, deepest(text), "the query is nested too deeply here; expected fewer levels, or IN for a long OR"
+        ) from error
+
+
+def _answer(text: str, tables: "dict[str, Any]") -> Any:
+    from timeloom.model.sliding_windows import BOUNDS, STEP
     from timeloom.query.clauses import clauses_of
     from timeloom.query.execute import run
     from timeloom.query.parse import parse
-    from timeloom.query.sources import joined, scanned
-    from timeloom.query.statement import JoinSource, TableRef, WindowSource
+    from timeloom.query.sources import joined, names_of, scanned
+    from timeloom.query.statement import JoinSource, WindowSource
+    from timeloom.query.understood import check_understood
 
     statement = parse(text)
-    clauses = clauses_of(statement.select, text)
-    source = statement.source
-    refs = {
-        TableRef: lambda one: [one],
-        WindowSource: lambda one: [one.table],
-        JoinSource: lambda one: [one.left, one.right],
-    }[type(source)](source)
-    rows, *others, restore = _frames([_find(ref, tables, text) for ref in refs], [ref.name for ref in refs])
-    windows = None
+    source, windows = statement.source, None
+    if isinstance(source, JoinSource):
+        refs = [source.left, source.right]
+    elif isinstance(source, WindowSource):
+        refs, windows = [source.table], source
+    else:
+        refs = [source]
+    frames = [_find(ref, tables, text) for ref in refs]
+    rows, *others, restore, spark = _frames(frames, [ref.name for ref in refs])
+    check_understood(statement.select, text, statement.clauses, functions=spark)
+    columns = [name for each in (rows, *others) for name in names_of(each.frame)]
+    clauses = clauses_of(statement.select, text, columns + ([STEP, *BOUNDS] if windows else []))
     if isinstance(source, JoinSource):
         relation = joined(source, rows.frame, others[0].frame, text)
     else:
-        windows = source if isinstance(source, WindowSource) else None
         relation = scanned(refs[0], rows.frame, text)
     return restore(run(clauses, rows.of(relation.frame), relation.scope, windows, text).frame)
 
@@ -81,14 +94,14 @@ def _find(ref: Any, tables: "dict[str, Any]", text: str) -> Any:
 
 
 def _frames(frames: "list[Any]", names: "list[str]") -> "list[Any]":
-    """Rows for each frame, and last the function that turns a result into the first frame's kind."""
+    """Rows for each frame, then the function that turns a result into the first frame's kind, and if it is Spark's."""
     from timeloom.engines.frames import family_of, to_arrow
 
     if family_of(dict(zip(names, frames, strict=True))) == "spark":
         from timeloom.query.spark_rows import SparkRows
 
-        return [*(SparkRows(frame) for frame in frames), lambda frame: frame]
+        return [*(SparkRows(frame) for frame in frames), lambda frame: frame, True]
     from timeloom.query.local_rows import LocalRows
 
     converted = [to_arrow(frame, name) for frame, name in zip(frames, names, strict=True)]
-    return [*(LocalRows(table) for table, _ in converted), converted[0][1]]
+    return [*(LocalRows(table) for table, _ in converted), converted[0][1], False]

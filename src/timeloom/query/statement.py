@@ -52,8 +52,9 @@ Source = TableRef | WindowSource | JoinSource
 
 @dataclass(frozen=True)
 class Statement:
-    """A query: where the rows come from, and the ordinary SELECT (of sqlglot) around it."""
+    """A query: where the rows come from, the ordinary SELECT (of sqlglot) around it, and where its clauses begin."""
 
     text: str
     source: Source
     select: Any
+    clauses: dict[str, int]

@@ -7,7 +7,12 @@ from sqlglot.errors import TokenError
 
 from timeloom.errors import UsageError
 
-END = "END"
+END = "end of the query"
+"""The kind of the last token. No kind of sqlglot is called so; END itself is a keyword."""
+
+LONGEST = 400
+SHOWN = 200
+"""How many characters of a long line an error shows on either side of its mark."""
 
 
 @dataclass(frozen=True)
@@ -30,27 +35,63 @@ def tokenize(text: str) -> list[Token]:
     if not isinstance(text, str) or not text.strip():
         raise UsageError("the query is empty; give a text that begins with SELECT")
     try:
+        text.encode()
         found = sqlglot.tokenize(text)
+    except UnicodeEncodeError as error:
+        raise error_at(text, error.start, "found half of a surrogate pair, expected Unicode text") from error
     except TokenError as error:
-        raise error_at(text, _unclosed_quote(text), "a quote is opened here and never closed") from error
+        at, what = _unclosed(text)
+        raise error_at(text, at, f"{what} is opened here and never closed") from error
     tokens = [Token(token.token_type.name, token.text, token.start, token.end + 1) for token in found]
+    if not tokens:
+        raise UsageError("the query has comments only; give a text that begins with SELECT")
     return [*tokens, Token(END, "", len(text.rstrip()), len(text.rstrip()))]
 
 
 def error_at(text: str, offset: int, message: str) -> UsageError:
-    """An error that shows the line of a query with a mark below the place."""
+    """An error that shows the line of a query with a mark below the place; of a long line only what is near."""
+    message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
     before = text[:offset]
     line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
-    shown = text.split("\n")[line - 1]
-    return UsageError(f"line {line}, column {column}: {message}\n  {shown}\n  {' ' * (column - 1)}^")
+    shown = _printable(text.split("\n")[line - 1])
+    begin = max(0, column - 1 - SHOWN)
+    near = ("…" if begin else "") + shown[begin : column + SHOWN] + ("…" if column + SHOWN < len(shown) else "")
+    mark = " " * (column - 1 - begin + bool(begin)) + "^"
+    return UsageError(f"line {line}, column {column}: {_printable(message)}\n  {near}\n  {mark}")
 
 
-def _unclosed_quote(text: str) -> int:
-    """Where the quote begins that the text ends in."""
-    opened, quote = 0, ""
-    for at, character in enumerate(text):
-        if not quote and character in "'\"":
-            opened, quote = at, character
-        elif character == quote:
-            quote = ""
-    return opened
+def deepest(text: str) -> int:
+    """Where the parentheses of a text are nested most deeply."""
+    depth, most, at = 0, 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if depth > most:
+            most, at = depth, place
+    return at
+
+
+def whole_number(text: str) -> int | None:
+    """A number in plain digits of a reasonable length, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 100 else None
+
+
+def _printable(text: str) -> str:
+    """Text that can be printed: lone surrogates and control characters become a sign."""
+    return "".join("\ufffd" if "\ud800" <= one <= "\udfff" or (one < " " and one != "\n") else one for one in text)
+
+
+def _unclosed(text: str) -> tuple[int, str]:
+    """Where the quote or comment begins that the text ends in, and which of the two it is."""
+    opened, closing, at = 0, "", 0
+    while at < len(text):
+        if closing:
+            if text.startswith(closing, at):
+                at, closing = at + len(closing) - 1, ""
+        elif text.startswith("--", at):
+            at = text.find("\n", at) if "\n" in text[at:] else len(text)
+        elif text.startswith("/*", at):
+            opened, closing, at = at, "*/", at + 1
+        elif text[at] in "'\"":
+            opened, closing = at, text[at]
+        at += 1
+    return opened, "a comment" if closing == "*/" else "a quote"
