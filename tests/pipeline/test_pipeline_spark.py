@@ -218,3 +218,37 @@ def test_a_session_that_cannot_start_is_told(monkeypatch, here):
 def test_causes_are_found_in_what_spark_says():
     assert cause("[A_B] no such thing: x\n\nJVM stacktrace:\norg.x") == "[A_B] no such thing: x"
     assert cause("An exception\n  File\nValueError: bad\n") == "ValueError: bad"
+
+
+SINKS = """\
+sources: {t: {path: t.parquet}}
+steps: {r: {sql: "QUERY"}}
+sinks: {r: {path: out/r, SETTINGS}}
+report: r
+"""
+
+
+def test_rows_written_are_rows_meant(here, spark):
+    numbers = [0.0, -0.0, float("nan"), float("nan"), None, 1.5]
+    parquet.write_table(pa.table({"x": numbers, "n": range(6), "s": ["a", "b/c", "", None, "%", "d=e"]}), "t.parquet")
+    cases = [
+        ("select x, n from t", "format: parquet, partition_by: x", 6),
+        ("select s, n from t where s > ''", "format: csv, partition_by: s", 4),
+        ("select x, n from t where n < 0", "format: parquet, partition_by: x", 0),
+        ("select n from t limit 0", "format: json", 0),
+        ("select s, n from t", "format: parquet, partition_by: s", "'s' has the empty text in 1 rows"),
+        ("select '__HIVE_DEFAULT_PARTITION__' as s, n from t", "format: json, partition_by: s", "DEFAULT.* in 6 rows"),
+        ("select concat('a', chr(10), n) as s, n from t", "format: csv", "was to get 6 rows of 'r', but 12 can be"),
+        ("select concat('a', chr(10), n) as s, n from t", "format: csv, options: {multiLine: true}", 6),
+        ("select nullif(n, 3) as n from t", "format: csv", "was to get 6 rows of 'r', but 5 can be read back"),
+        ("select n from t", "format: parquet, partition_by: n", "partitioned by all its columns"),
+    ]
+    for query, settings, expected in cases:
+        (here / "s.yml").write_text(SINKS.replace("QUERY", query).replace("SETTINGS", settings))
+        if isinstance(expected, int):
+            assert run_file("s.yml", spark=spark).record["sinks"][0]["rows"] == expected, query
+        else:
+            before = sorted((here / "out/r").rglob("*"))
+            with pytest.raises(TimeloomError, match=expected):
+                run_file("s.yml", spark=spark)
+            assert sorted((here / "out/r").rglob("*")) == before

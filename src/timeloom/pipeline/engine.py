@@ -19,6 +19,14 @@ class Judged:
     reasons: dict[str, int]
 
 
+@dataclass(frozen=True)
+class Counts:
+    """How many rows an output was meant to have, and how many are found in it when it is read back."""
+
+    meant: int
+    found: int
+
+
 class Engine(Protocol):
     """Reads, judges, queries and writes."""
 
@@ -40,8 +48,8 @@ class Engine(Protocol):
     def columns(self, frame: Any) -> list[str]:
         """The names of a frame's columns."""
 
-    def write(self, frame: Any, sink: Sink, staging: Path) -> int:
-        """Write a frame, and return the number of rows that the output really has."""
+    def write(self, frame: Any, sink: Sink, staging: Path) -> Counts:
+        """Write a frame, and count its rows on the way and in the output."""
 
     def sample(self, frame: Any, sink: Sink, staging: Path, rows: int) -> Any:
         """A few rows of what was written, as an Arrow table."""

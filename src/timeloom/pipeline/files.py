@@ -88,7 +88,7 @@ def _read_stream(file: pa.NativeFile, form: str, how: Csv) -> pa.Table:
     if form == "csv":
         from pyarrow import csv
 
-        parsing, conversion = _csv_options(how)
+        parsing, conversion = csv_options(how)
         return csv.read_csv(file, parse_options=parsing, convert_options=conversion)
     if form == "json":
         from pyarrow import json as lines
@@ -112,12 +112,13 @@ def _read_directory(path: str, form: str, how: Csv) -> pa.Table:
 
     layout: Any = form
     if form == "csv":
-        parsing, conversion = _csv_options(how)
+        parsing, conversion = csv_options(how)
         layout = dataset.CsvFileFormat(parse_options=parsing, convert_options=conversion)
     return dataset.dataset(path, format=layout, partitioning="hive").to_table()
 
 
-def _csv_options(how: Csv) -> tuple[Any, Any]:
+def csv_options(how: Csv) -> tuple[Any, Any]:
+    """Arrow's options for parsing CSV and for converting its texts."""
     from pyarrow import csv
 
     conversion = csv.ConvertOptions(
@@ -130,41 +131,18 @@ def _csv_options(how: Csv) -> tuple[Any, Any]:
     return csv.ParseOptions(delimiter=how.delimiter, newlines_in_values=True), conversion
 
 
-def count_rows(path: Path, form: str) -> int:
-    """Count the rows that a file, or the files of a directory, really have."""
-    files = [path] if path.is_file() else sorted(path.rglob(f"*{ENDINGS[form]}"))
-    return sum(_count_file(str(file), form) for file in files)
+def write_table(
+    path: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str | None = None, *, staged: bool = False
+) -> int:
+    """Write record batches to a file, which appears only when it is whole; return the number of rows.
 
-
-def _count_file(path: str, form: str) -> int:
-    with pa.OSFile(path) as file:
-        if form == "parquet":
-            from pyarrow import parquet
-
-            return int(parquet.ParquetFile(file).metadata.num_rows)
-        if form == "json":
-            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-        if form == "orc":
-            from pyarrow import orc
-
-            return int(orc.ORCFile(file).nrows)
-        if form == "arrow":
-            opened = pa.ipc.open_file(file)
-            return sum(opened.get_batch(number).num_rows for number in range(opened.num_record_batches))
-        from pyarrow import csv
-
-        parsing, conversion = _csv_options(Csv())
-        with csv.open_csv(file, parse_options=parsing, convert_options=conversion) as batches:
-            return sum(batch.num_rows for batch in batches)
-
-
-def write_table(path: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str | None = None) -> int:
-    """Write record batches to a file, which appears only when it is whole; return the number of rows."""
+    ``staged`` says that the path is a staging place itself, of which nobody reads before it is whole.
+    """
     form = form or format_of(path)
     if path == STANDARD:
         return _write_stream(sys.stdout.buffer, batches, schema, form)
     try:
-        with replacing(Path(path)) as file:
+        with open(path, "xb") if staged else replacing(Path(path)) as file:
             return _write_stream(file, batches, schema, form)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, StorageError):

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +12,14 @@ import timeloom
 from timeloom.engines.admission import judge, reason_texts
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.ticks import read_period
-from timeloom.errors import InvalidInputError
+from timeloom.errors import InvalidInputError, StorageError
 from timeloom.model.policy import Policy
-from timeloom.pipeline.engine import Judged
-from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, count_rows, read_table, write_table
+from timeloom.pipeline.counting import count_rows
+from timeloom.pipeline.engine import Counts, Judged
+from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, read_table, write_table
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.parsing import csv_texts, typed_column
-
-DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+from timeloom.pipeline.partitions import check_columns, partitions
 
 
 class LocalEngine:
@@ -65,19 +63,20 @@ class LocalEngine:
         """The names of a table's columns."""
         return list(frame.column_names)
 
-    def write(self, frame: pa.Table, sink: Sink, staging: Path) -> int:
+    def write(self, frame: pa.Table, sink: Sink, staging: Path) -> Counts:
         """Write one file, or a directory if rows are partitioned or come in batches."""
         if is_file(sink):
-            write_table(str(staging), frame.to_batches(), frame.schema, sink.format)
-            return count_rows(staging, sink.format)
+            write_table(str(staging), frame.to_batches(), frame.schema, sink.format, staged=True)
+            return Counts(frame.num_rows, count_rows(staging, sink.format))
         require_columns(frame.column_names, sink.partition_by, sink.table)
+        check_columns(frame.column_names, sink.partition_by, sink.table)
         staging.mkdir()
         name = f"part-0{ENDINGS[sink.format]}"
-        for folder, rows in _partitions(frame, sink.partition_by):
+        for folder, rows in partitions(frame, sink.partition_by):
             place = staging / folder
-            place.mkdir(parents=True, exist_ok=True)
-            write_table(str(place / name), rows.to_batches(), rows.schema, sink.format)
-        return count_rows(staging, sink.format)
+            _make_folder(place, staging)
+            write_table(str(place / name), rows.to_batches(), rows.schema, sink.format, staged=True)
+        return Counts(frame.num_rows, count_rows(staging, sink.format))
 
     def sample(self, frame: pa.Table, sink: Sink, staging: Path, rows: int) -> pa.Table:
         """The first rows."""
@@ -91,6 +90,22 @@ def is_file(sink: Sink) -> bool:
     """Tell whether a sink is one file."""
     suffix = SUFFIXES.get(Path(sink.path).suffix.lower())
     return suffix == sink.format and not sink.partition_by and sink.mode in ("overwrite", "error")
+
+
+def _make_folder(place: Path, staging: Path) -> None:
+    """Make the folder of a partition, which must be a new one: some file systems see no difference of case."""
+    try:
+        if place != staging:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.mkdir()
+    except FileExistsError as error:
+        raise StorageError(
+            f"two partitions have the same folder {str(place.relative_to(staging))!r}: this file system cannot tell "
+            "names apart that differ in case or form; change the values in a step"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"the folder {str(place.relative_to(staging))!r} cannot be made: {reason}") from error
 
 
 class _Verdict:
@@ -139,25 +154,3 @@ def _judge_periods(name: str, source: Source, table: pa.Table, verdict: _Verdict
 def _mask(values: pa.ChunkedArray) -> NDArray[np.bool_]:
     mask: NDArray[np.bool_] = values.to_numpy()
     return mask.astype(np.bool_)
-
-
-def _partitions(table: pa.Table, by: list[str]) -> list[tuple[str, pa.Table]]:
-    """The rows of each folder, without the columns that the folder's name tells."""
-    if not by:
-        return [("", table)]
-    result = []
-    for values in table.group_by(by).aggregate([]).to_pylist():
-        rows = table
-        for name, value in values.items():
-            rows = rows.filter(
-                rows[name].is_null() if value is None else pc.equal(rows[name], pa.scalar(value, rows[name].type))
-            )
-        folder = "/".join(f"{name}={_folder_value(value)}" for name, value in values.items())
-        result.append((folder, rows.drop_columns(by)))
-    return result
-
-
-def _folder_value(value: Any) -> str:
-    if value is None:
-        return DEFAULT_PARTITION
-    return str(value).lower() if isinstance(value, bool) else quote(str(value), safe=" ")

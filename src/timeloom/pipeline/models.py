@@ -145,9 +145,12 @@ class Sink(Part):
             raise ValueError("a sink is a path that can be renamed, so that it changes all at once; mount the store")
         if self.mode == "replace_partitions" and not self.partition_by:
             raise ValueError("mode replace_partitions needs partition_by")
-        if self.mode == "append" and not (self.batch and re.fullmatch(r"[A-Za-z0-9_.+-]+", self.batch)):
+        if len(set(self.partition_by)) < len(self.partition_by):
+            raise ValueError("partition_by names a column twice")
+        if self.mode == "append" and not (self.batch and re.fullmatch(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]*", self.batch)):
             raise ValueError(
-                "mode append needs batch, a label of letters, digits and _.+- (a rerun replaces the rows of its batch)"
+                "mode append needs batch, a label of letters, digits and _.+- that does not begin with _ or . "
+                "(a rerun replaces the rows of its batch)"
             )
         if self.mode != "append" and self.batch is not None:
             raise ValueError("batch is for mode append")

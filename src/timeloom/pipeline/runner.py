@@ -15,9 +15,10 @@ from timeloom.operators.registry import verbs
 from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.engine import Engine, Judged
 from timeloom.pipeline.faults import one_line
+from timeloom.pipeline.merging import merge_old
 from timeloom.pipeline.models import Pipeline, Sink, Source, Step
 from timeloom.pipeline.samples import show_sample
-from timeloom.pipeline.staging import Outputs, Target, link_tree
+from timeloom.pipeline.staging import Outputs, Target
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 
 SAMPLE_ROWS = 400
@@ -108,7 +109,7 @@ class Run:
         path = f"{place.path}/{name}"
         target = self.outputs.add(self.pipeline.place(path))
         sink = Sink.model_validate({"from": name, "path": path, "format": place.format})
-        return self.engine.write(rows, sink, target.staging), str(target.path)
+        return self._written(rows, sink, target), str(target.path)
 
     def _step(self, name: str, step: Step) -> None:
         record = StepRecord(name, step.verb or "sql", step.needs, {})
@@ -172,13 +173,24 @@ class Run:
         self.record.sinks.append(record)
         frame = self.frames[sink.table]
         with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
-            record.rows = self.engine.write(frame, sink, target.staging)
+            record.rows = self._written(frame, sink, target)
             record.bytes = size_of(target.staging)
             show_sample(record, self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS), self.shown[sink.table])
-            merge_old(sink, target)
+            merge_old(sink, target.path, target.staging)
         for step in self.record.steps:
             if step.name == sink.table and step.rows is None:
                 step.rows = record.rows
+
+    def _written(self, frame: Any, sink: Sink, target: Target) -> int:
+        """Write a frame and count what can be read back; fail the run if that is not what was meant."""
+        counts = self.engine.write(frame, sink, target.staging)
+        if counts.found != counts.meant:
+            raise StorageError(
+                f"sink {sink.path!r} was to get {counts.meant:,} rows of {sink.table!r}, but {counts.found:,} can be "
+                f"read back from its {sink.format} files, so nothing was changed; csv loses rows whose only column is "
+                "null and, on Spark, breaks at line ends within texts (options: {multiLine: true}): take parquet"
+            )
+        return counts.found
 
     def _used(self, table: str) -> None:
         """Let go of a table that nothing needs any more."""
@@ -199,23 +211,6 @@ def outcome_of(source: Source, reason: str) -> str:
     """What becomes of a row that is unfit for this reason: error, quarantine or drop."""
     empty = source.period is not None and reason == reason_texts(source.period)[EMPTY]
     return source.empty if empty and source.empty in ("error", "drop") else source.on_invalid
-
-
-def merge_old(sink: Sink, target: Target) -> None:
-    """Bring what must stay of the old output into the staged one."""
-    if sink.mode == "append":
-        prefix = f"{sink.batch}--"
-        for file in sorted(target.staging.rglob("*")):
-            if file.is_file() and file.name.startswith((".", "_")):
-                file.unlink()
-            elif file.is_file():
-                file.rename(file.with_name(prefix + file.name))
-        link_tree(target.path, target.staging, prefix=prefix)
-    if sink.mode == "replace_partitions":
-        folders = frozenset(
-            file.parent.relative_to(target.staging) for file in target.staging.rglob("*") if file.is_file()
-        )
-        link_tree(target.path, target.staging, without=folders - {Path(".")})
 
 
 def size_of(path: Path) -> int:

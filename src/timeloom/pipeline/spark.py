@@ -1,17 +1,19 @@
 """Pipelines on Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import CharType, DataType, StringType, VarcharType
 
 import timeloom
 from timeloom.engines.frames import require_columns
 from timeloom.errors import StorageError
-from timeloom.pipeline.engine import Judged
+from timeloom.pipeline.engine import Counts, Judged
 from timeloom.pipeline.models import Cluster, Sink, Source
+from timeloom.pipeline.partitions import DEFAULT_PARTITION, check_columns, unfit_texts
 from timeloom.pipeline.queries import is_temporal
 from timeloom.pipeline.session import spark_errors, start_session
 from timeloom.pipeline.spark_sources import flag, quoted, read_source
@@ -78,18 +80,40 @@ class SparkEngine:
         """The names of a frame's columns."""
         return list(frame.columns)
 
-    def write(self, frame: DataFrame, sink: Sink, staging: Path) -> int:
-        """Write a directory, and count what is in it."""
+    def write(self, frame: DataFrame, sink: Sink, staging: Path) -> Counts:
+        """Write a directory, counting the rows on their way, and count what is in it."""
         with spark_errors(f"sink {sink.path!r} cannot be written"):
-            require_columns(self.columns(frame), sink.partition_by, sink.table)
-            writer = frame.write.format(sink.format).mode("error").option("header", "true")
+            columns = self.columns(frame)
+            require_columns(columns, sink.partition_by, sink.table)
+            check_columns(columns, sink.partition_by, sink.table)
+            observed, meant = self._observed(frame, sink)
+            writer = observed.write.format(sink.format).mode("error").option("header", "true")
             writer.options(**sink.options).partitionBy(*sink.partition_by).save(staging.as_uri())
             if not staging.is_dir():
                 raise StorageError(
                     f"{str(staging.parent)!r} is not the same directory here and where Spark runs; "
                     "take a path that both can see"
                 )
-            return self._staged(frame, sink, staging).count()
+            return Counts(meant(), self._staged(frame, sink, staging).count())
+
+    def _observed(self, frame: DataFrame, sink: Sink) -> tuple[DataFrame, Callable[[], int]]:
+        """A frame that counts its rows while they are written, and the count; texts that are no folders are refused."""
+        seen = Observation()
+        texts = [field.name for field in frame.schema if field.name in sink.partition_by and is_text(field.dataType)]
+        metrics = [F.count(F.lit(1)).alias("rows")]
+        for number, name in enumerate(texts):
+            metrics.append(F.count_if(quoted(name) == "").alias(f"empty {number}"))
+            metrics.append(F.count_if(quoted(name) == DEFAULT_PARTITION).alias(f"default {number}"))
+
+        def meant() -> int:
+            found = seen.get
+            for number, name in enumerate(texts):
+                empty, default = found[f"empty {number}"], found[f"default {number}"]
+                if empty or default:
+                    raise unfit_texts(name, empty, default)
+            return int(found["rows"])
+
+        return frame.observe(seen, *metrics), meant
 
     def sample(self, frame: DataFrame, sink: Sink, staging: Path, rows: int) -> pa.Table:
         """The first rows of what was written."""
@@ -110,3 +134,8 @@ class SparkEngine:
             frame.unpersist()
         for view in self.views:
             self.spark.catalog.dropTempView(view)
+
+
+def is_text(kind: DataType) -> bool:
+    """Tell texts from other types."""
+    return isinstance(kind, StringType | CharType | VarcharType)

@@ -148,25 +148,3 @@ def sync(path: Path) -> None:
 def glob_text(name: str) -> str:
     """Escape the characters that mean something in a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
-def link_tree(old: Path, new: Path, *, without: "frozenset[Path]" = frozenset(), prefix: str | None = None) -> None:
-    """Link the files of a directory into another, except below some folders and those of a batch.
-
-    Parameters
-    ----------
-    old, new
-        The directory with the files, and the one that gets links to them.
-    without
-        Folders, relative to ``old``, that are left out.
-    prefix
-        Files whose names begin so are left out.
-    """
-    for file in sorted(old.rglob("*")):
-        inside = file.relative_to(old)
-        left_out = any(folder in without for folder in inside.parents) or file.name.startswith((".", "_"))
-        if file.is_dir() or left_out or (prefix is not None and file.name.startswith(prefix)):
-            continue
-        target = new / inside
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.link(file, target)
