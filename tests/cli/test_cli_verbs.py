@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -232,3 +233,26 @@ def test_a_pipe_that_closes_early_is_no_error_to_talk_about(here):
     ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines() == ['"start","end","start_right","end_right"', "141"]
     assert ended.stderr == ""
+
+
+def test_outputs_keep_links_permissions_and_pipes(here):
+    (here / "real.csv").write_text("old")
+    (here / "real.csv").chmod(0o600)
+    (here / "link.csv").symlink_to("real.csv")
+    (here / ".real.csv.timeloom-staging-dead").write_text("left by a killed command")
+    (here / "null.csv").symlink_to("/dev/null")
+    for output in ("link.csv", "null.csv"):
+        assert main(["join", "left.csv", "right.csv", "--columns", "note,n", "-o", output]) == 0
+    assert rows(read("real.csv")) == PAIRS
+    assert (here / "real.csv").stat().st_mode & 0o777 == 0o600
+    assert (here / "link.csv").is_symlink()
+    assert Path("/dev/null").is_char_device()
+    assert not list(here.glob(".*"))
+
+
+def test_an_output_in_no_directory_is_told(here, capsys):
+    assert main(["join", "left.csv", "right.csv", "-o", "no/where.csv"]) == 1
+    assert "there is no directory 'no'; make it" in capsys.readouterr().err
+    (here / "folder.csv").mkdir()
+    assert main(["join", "left.csv", "right.csv", "-o", "folder.csv"]) == 1
+    assert "is a directory, and the output is a file" in capsys.readouterr().err

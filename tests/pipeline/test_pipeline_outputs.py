@@ -25,11 +25,11 @@ def test_a_full_disk_leaves_the_old_output(here, monkeypatch):
     before = contents(here / "out")
     written = []
 
-    def full(path, batches, schema, form=None):
+    def full(path, batches, schema, form=None, **how):
         written.append(path)
         if len(written) > 2:
             raise StorageError(f"{path!r} cannot be written: {os.strerror(errno.ENOSPC)}")
-        return write(path, batches, schema, form)
+        return write(path, batches, schema, form, **how)
 
     from timeloom.pipeline import local
 
@@ -76,8 +76,8 @@ def test_a_run_killed_in_mid_write_leaves_the_old_output_and_the_next_one_cleans
     before = contents(here / "out")
     program = (
         "import time; from timeloom.pipeline import local; write = local.write_table\n"
-        "def slow(path, *rest):\n"
-        "    rows = write(path, *rest)\n"
+        "def slow(path, *rest, **how):\n"
+        "    rows = write(path, *rest, **how)\n"
         "    if 'busy' in path: print('written', flush=True); time.sleep(600)\n"
         "    return rows\n"
         "local.write_table = slow\n"
@@ -98,7 +98,7 @@ def test_a_run_killed_in_mid_write_leaves_the_old_output_and_the_next_one_cleans
 
 
 def test_a_directory_is_swapped_also_where_paths_cannot_change_places_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("timeloom.pipeline.staging.exchange", lambda one, other: False)
+    monkeypatch.setattr("timeloom.pipeline.journal.exchange", lambda one, other: False)
     for round_ in ("old", "new"):
         with Outputs() as outputs:
             staging = outputs.add(str(tmp_path / "t")).staging
@@ -151,7 +151,7 @@ def test_mode_error_refuses_an_existing_output(here):
 def test_an_interrupted_run_cleans_up(here, monkeypatch, capsys):
     from timeloom.pipeline import local
 
-    def interrupt(*_):
+    def interrupt(*_, **how):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(local, "write_table", interrupt)

@@ -51,7 +51,7 @@ class Commands(click.Group):
 
 def program() -> Commands:
     """Put the program together."""
-    from timeloom.cli import explain, index, run, stream, validate, version
+    from timeloom.cli import explain, index, recover, run, stream, validate, version
 
     group = Commands(
         "timeloom",
@@ -60,8 +60,8 @@ def program() -> Commands:
         epilog=EPILOG,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    for command in (explain.command, index.command, run.command, stream.command, validate.command, version.command):
-        group.add_command(command)
+    for part in (explain, index, recover, run, stream, validate, version):
+        group.add_command(part.command)
     return group
 
 

@@ -9,12 +9,13 @@ from typing import Any
 from timeloom.pipeline.engine import Engine
 from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster, Pipeline
-from timeloom.pipeline.runner import Run, Watcher
+from timeloom.pipeline.reporting import ReportFiles
+from timeloom.pipeline.runner import Run, Watcher, open_sinks
 from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.staging import Outputs
 from timeloom.pipeline.stream_check import load_file
 from timeloom.pipeline.stream_models import Stream
 from timeloom.report.record import RunRecord
-from timeloom.report.write import write_report
 
 
 class Silent:
@@ -47,6 +48,8 @@ def run_file(
 ) -> Done:
     """Check a pipeline file, run it, and write its report, also if the run fails.
 
+    The report of a run that ends well is made before the outputs change, and changes together with them.
+
     Parameters
     ----------
     file
@@ -70,26 +73,30 @@ def run_file(
         from timeloom.pipeline.stream_execution import run_stream
 
         return run_stream(pipeline, file, cluster=cluster, spark=spark, report=report, secrets=secrets, watcher=watcher)
-    place = report or pipeline.place(pipeline.report or f"{pipeline.name}-report")
     record = RunRecord(pipeline.name, file, pipeline.engine, {})
+    files = ReportFiles(report or pipeline.report_place)
     begun = time.perf_counter()
     chosen: Engine | None = None
-    try:
-        chosen = make_engine(pipeline, cluster, spark)
-        record.about = chosen.about
-        Run(pipeline, chosen, record, watcher or Silent()).go()
-        record.status = "done"
-    except BaseException as error:
-        record.status = "failed" if isinstance(error, Exception) else "interrupted"
-        record.error = one_line(error)
-        raise
-    finally:
-        if chosen is not None:
-            chosen.close()
-        record.seconds = round(time.perf_counter() - begun, 3)
-        data = secrets.mask_all(record.as_data())
-        page = write_report(data, place)
-    return Done(data, page)
+    with Outputs() as outputs:
+        try:
+            targets = open_sinks(pipeline, outputs)
+            files.open(outputs)
+            chosen = make_engine(pipeline, cluster, spark)
+            record.about = chosen.about
+            Run(pipeline, chosen, record, watcher or Silent(), outputs).go(targets)
+            record.status, record.seconds = "done", round(time.perf_counter() - begun, 3)
+            data = secrets.mask_all(record.as_data())
+            files.stage(data)
+            outputs.commit()
+        except BaseException as error:
+            record.status = "failed" if isinstance(error, Exception) else "interrupted"
+            record.error, record.seconds = one_line(error), round(time.perf_counter() - begun, 3)
+            files.tell_failure(secrets.mask_all(record.as_data()), outputs, error)
+            raise
+        finally:
+            if chosen is not None:
+                chosen.close()
+    return Done(data, files.page)
 
 
 def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any) -> Engine:

@@ -2,9 +2,7 @@
 
 import base64
 import json
-import os
 import sys
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ import pyarrow as pa
 
 from timeloom.errors import StorageError, UsageError, did_you_mean
 from timeloom.pipeline.faults import one_line
+from timeloom.pipeline.staging import Outputs
 
 SUFFIXES = {
     ".csv": "csv",
@@ -153,17 +152,21 @@ def write_table(
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a scratch file beside the path, and rename it to the path once the block ends without an error."""
-    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with scratch.open("xb") as file:
+    """Open a staging file beside the path, which takes its place once the block ends without an error.
+
+    Links are followed, and what is no file, such as a pipe, is written as it is.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+        return
+    if not path.resolve().parent.is_dir():
+        raise StorageError(f"{str(path)!r} cannot be written: there is no directory {str(path.parent)!r}; make it")
+    with Outputs() as outputs:
+        target = outputs.add(str(path), is_file=True)
+        with target.staging.open("xb") as file:
+            yield file
+        outputs.commit()
 
 
 def _write_stream(file: IO[bytes], batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str) -> int:

@@ -16,7 +16,7 @@ from timeloom.errors import InvalidInputError, StorageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.counting import count_rows
 from timeloom.pipeline.engine import Counts, Judged
-from timeloom.pipeline.files import ENDINGS, SUFFIXES, Csv, read_table, write_table
+from timeloom.pipeline.files import ENDINGS, Csv, read_table, write_table
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.parsing import csv_texts, typed_column
 from timeloom.pipeline.partitions import check_columns, partitions
@@ -65,7 +65,7 @@ class LocalEngine:
 
     def write(self, frame: pa.Table, sink: Sink, staging: Path) -> Counts:
         """Write one file, or a directory if rows are partitioned or come in batches."""
-        if is_file(sink):
+        if sink.is_file:
             write_table(str(staging), frame.to_batches(), frame.schema, sink.format, staged=True)
             return Counts(frame.num_rows, count_rows(staging, sink.format))
         require_columns(frame.column_names, sink.partition_by, sink.table)
@@ -84,12 +84,6 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def is_file(sink: Sink) -> bool:
-    """Tell whether a sink is one file."""
-    suffix = SUFFIXES.get(Path(sink.path).suffix.lower())
-    return suffix == sink.format and not sink.partition_by and sink.mode in ("overwrite", "error")
 
 
 def _make_folder(place: Path, staging: Path) -> None:

@@ -156,6 +156,12 @@ class Sink(Part):
             raise ValueError("batch is for mode append")
         return self
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the local engine writes one file; all else is a directory."""
+        suffix = BY_SUFFIX.get(Path(self.path).suffix.lower())
+        return suffix == self.format and not self.partition_by and self.mode in ("overwrite", "error")
+
 
 class Quarantine(Part):
     """Where rejected rows go: a table for each source, below one path."""
@@ -188,3 +194,8 @@ class Pipeline(Part):
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
         return path if "://" in path else os.path.abspath(self.base / Path(path).expanduser())
+
+    @property
+    def report_place(self) -> str:
+        """The directory of the report."""
+        return self.place(self.report or f"{self.name}-report")

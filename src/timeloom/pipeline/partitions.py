@@ -81,8 +81,7 @@ def refuse_hidden(by: list[str]) -> None:
     for name in by:
         if name.startswith((".", "_")):
             raise UsageError(
-                f"partition column {name!r} begins with {name[0]!r}, and readers skip such folders: rename it "
-                "in a step"
+                f"partition column {name!r} begins with {name[0]!r}, and readers skip such folders: rename it in a step"
             )
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from timeloom.pipeline.document import Document
+from timeloom.pipeline.document import Path as At
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.types import is_nested
 
@@ -54,20 +55,41 @@ def _check_source(document: Document, engine: str, name: str, source: Source) ->
 def _check_overlaps(
     document: Document, base: Path, sources: dict[str, Source | None], sinks: dict[str, Sink | None]
 ) -> None:
-    """No output may lie on or in another output, or on an input: a rerun would not find what the first run found."""
-    taken: dict[Path, str] = {}
+    """No output may lie on, in or above another output or an input: a rerun would not find what the first run found."""
+    owners: dict[Path, str] = {}
+    below: dict[Path, str] = {}
     for name, source in sources.items():
         if source and source.path and "://" not in source.path:
-            taken[(base / source.path).resolve()] = f"source {name}"
-    quarantine = document.data.get("quarantine")
-    targets = {("sinks", name, "path"): sink.path for name, sink in sinks.items() if sink}
+            _take(place_of(base, source.path), f"source {name}", owners, below)
+    for at, path in _targets(document, sinks).items():
+        place = place_of(base, path)
+        owner = next((owners[part] for part in (place, *place.parents) if part in owners), below.get(place))
+        if owner is not None:
+            document.blame(at, f"this path and that of {owner} overlap; choose another")
+        whose = f"sink {at[1]}" if at[0] == "sinks" else str(at[0])
+        _take(place, whose, owners, below)
+
+
+def place_of(base: Path, path: str) -> Path:
+    """Where a path of the file leads, through ``~`` and links."""
+    return (base / Path(path).expanduser()).resolve()
+
+
+def _take(place: Path, owner: str, owners: dict[Path, str], below: dict[Path, str]) -> None:
+    """Note whose a place is, and whose lies below the directories above it."""
+    owners.setdefault(place, owner)
+    for above in place.parents:
+        below.setdefault(above, owner)
+
+
+def _targets(document: Document, sinks: dict[str, Sink | None]) -> dict[At, str]:
+    """The paths that a run writes to: sinks, the quarantine, and the files of the report."""
+    targets: dict[At, str] = {("sinks", name, "path"): sink.path for name, sink in sinks.items() if sink}
+    quarantine, report = document.data.get("quarantine"), document.data.get("report")
     if isinstance(quarantine, dict) and isinstance(quarantine.get("path"), str):
-        targets["quarantine", "path", ""] = quarantine["path"]
-    for at, path in targets.items():
-        place = (base / path).resolve()
-        for other, owner in taken.items():
-            if place == other or other in place.parents or place in other.parents:
-                document.blame(
-                    tuple(part for part in at if part), f"this path and that of {owner} overlap; choose another"
-                )
-        taken[place] = " ".join(part for part in at[:2] if part).replace("sinks", "sink").removesuffix(" path")
+        targets["quarantine", "path"] = quarantine["path"]
+    if isinstance(report, str):
+        # Two files, not the whole directory: results may lie beside their report.
+        targets["report",] = f"{report}/report.json"
+        targets["report", "page"] = f"{report}/report.html"
+    return targets

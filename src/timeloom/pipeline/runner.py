@@ -1,5 +1,6 @@
 """Runs a checked pipeline: sources in, steps, sinks out, all at once or not at all, and a record of everything."""
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -37,38 +38,29 @@ class Watcher(Protocol):
 class Run:
     """One run of a pipeline."""
 
-    def __init__(self, pipeline: Pipeline, engine: Engine, record: RunRecord, watcher: Watcher) -> None:
+    def __init__(
+        self, pipeline: Pipeline, engine: Engine, record: RunRecord, watcher: Watcher, outputs: Outputs
+    ) -> None:
         self.pipeline = pipeline
         self.engine = engine
         self.record = record
         self.watcher = watcher
-        self.outputs = Outputs()
+        self.outputs = outputs
         self.frames: dict[str, Any] = {}
         self.periods: Periods = {}
         self.points: set[str] = set()
         self.shown: Shown = {}
         self.left_uses = uses(pipeline)
 
-    def go(self) -> None:
-        """Do everything; outputs change at the very end."""
-        with self.outputs:
-            targets = {name: self._open(sink) for name, sink in self.pipeline.sinks.items()}
-            for name, source in self.pipeline.sources.items():
-                self._read(name, source)
-            for name in self.pipeline.sources:
-                self._write_sinks_of(name, targets)
-            for name in needed_steps(self.pipeline):
-                self._step(name, self.pipeline.steps[name])
-                self._write_sinks_of(name, targets)
-            self.outputs.commit()
-
-    def _open(self, sink: Sink) -> Target:
-        place = self.pipeline.place(sink.path)
-        if sink.mode == "error" and Path(place).exists():
-            raise StorageError(f"{place!r} exists already; remove it, or take mode: overwrite")
-        if sink.mode in ("append", "replace_partitions") and Path(place).is_file():
-            raise StorageError(f"{place!r} is a file; mode {sink.mode} needs a directory")
-        return self.outputs.add(place)
+    def go(self, targets: dict[str, Target]) -> None:
+        """Stage everything; outputs change when the caller commits them."""
+        for name, source in self.pipeline.sources.items():
+            self._read(name, source)
+        for name in self.pipeline.sources:
+            self._write_sinks_of(name, targets)
+        for name in needed_steps(self.pipeline):
+            self._step(name, self.pipeline.steps[name])
+            self._write_sinks_of(name, targets)
 
     def _read(self, name: str, source: Source) -> None:
         place = self.pipeline.place(source.path) if source.path else source.table or ""
@@ -109,7 +101,7 @@ class Run:
         path = f"{place.path}/{name}"
         target = self.outputs.add(self.pipeline.place(path))
         sink = Sink.model_validate({"from": name, "path": path, "format": place.format})
-        return self._written(rows, sink, target), str(target.path)
+        return self._written(rows, sink, target), str(target.named)
 
     def _step(self, name: str, step: Step) -> None:
         record = StepRecord(name, step.verb or "sql", step.needs, {})
@@ -169,7 +161,7 @@ class Run:
                 self._used(table)
 
     def _write(self, name: str, sink: Sink, target: Target) -> None:
-        record = SinkRecord(name, sink.table, str(target.path), sink.format, sink.mode)
+        record = SinkRecord(name, sink.table, str(target.named), sink.format, sink.mode)
         self.record.sinks.append(record)
         frame = self.frames[sink.table]
         with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
@@ -205,6 +197,17 @@ class Run:
         yield
         record.seconds = round(time.perf_counter() - begun, 3)
         self.watcher.end(f"{what}: {words()} ({record.seconds:.1f} s)")
+
+
+def open_sinks(pipeline: Pipeline, outputs: Outputs) -> dict[str, Target]:
+    """Lock and check the places of all sinks."""
+    targets = {}
+    for name, sink in pipeline.sinks.items():
+        place = pipeline.place(sink.path)
+        if sink.mode == "error" and os.path.lexists(place):
+            raise StorageError(f"{place!r} exists already; remove it, or take mode: overwrite")
+        targets[name] = outputs.add(place, is_file=pipeline.engine == "local" and sink.is_file)
+    return targets
 
 
 def outcome_of(source: Source, reason: str) -> str:

@@ -1,97 +1,81 @@
-"""Outputs that change all at once.
+"""Outputs that change together.
 
-A run writes beside each target, in a staging place, and swaps all of them in when everything is written. Until then
-the old outputs stand; a run that dies in between leaves them untouched, and the next run removes what it left.
+A run writes beside each target, in a staging place. When everything is written and on the disk, a journal is written,
+and all staged outputs are renamed into place, with nothing in between that takes time or could fail. A run that dies
+before the journal leaves the old outputs; one that dies after it is completed by the next run, or by `recover`.
 """
 
-import ctypes
-import fcntl
 import os
-import shutil
 import uuid
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from timeloom.errors import StorageError
-
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+from timeloom.pipeline.commit_signals import deferred_signals
+from timeloom.pipeline.journal import STAGING, Entry, Journal, beside, find_journal
+from timeloom.pipeline.locks import Lock
+from timeloom.pipeline.swaps import check_place, keep_owner, remove, sync, sync_tree
 
 
 class Target:
-    """One output: a file or a directory, locked against other runs, with a staging place beside it."""
+    """One output: a file or a directory, locked against other runs, with a staging place beside it.
 
-    def __init__(self, path: str) -> None:
-        self.path = Path(path)
-        self.staging = self._beside(f"staging-{uuid.uuid4().hex[:12]}")
-        self._lock: int | None = None
+    A symbolic link is followed: what it points to is written.
+    """
 
-    def _beside(self, role: str) -> Path:
-        return self.path.with_name(f".{self.path.name}.timeloom-{role}")
+    def __init__(self, path: str, *, is_file: bool = False) -> None:
+        self.named = Path(path)
+        self.is_file = is_file
+        with _told(f"{path!r} cannot be prepared for writing"):
+            self.path = self.named.resolve()
+        self.staging = beside(self.path, f"{STAGING}{uuid.uuid4().hex[:12]}")
+        self._lock: Lock | None = None
 
-    def open(self) -> None:
-        """Take the lock, put right what a run that died has left, and make room for the parents."""
-        try:
+    def open(self, held: Container[Path] = ()) -> None:
+        """Make the parents, take the lock, put right what a run that died has left, and see that nothing hinders us.
+
+        ``held`` has the outputs that this run has locked already.
+        """
+        with _told(f"{str(self.path)!r} cannot be prepared for writing"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._take_lock()
-            old = self._beside("old")
-            if old.exists() and not self.path.exists():
-                os.rename(old, self.path)
-            for left in self.path.parent.glob(f".{glob_text(self.path.name)}.timeloom-*"):
-                if left != self._beside("lock"):
-                    remove(left)
-        except BlockingIOError as error:
-            raise StorageError(f"another run is writing {str(self.path)!r}; wait until it ends") from error
-        except OSError as error:
-            if isinstance(error, StorageError):
-                raise
-            raise StorageError(f"{str(self.path)!r} cannot be prepared for writing: {error}") from error
-
-    def _take_lock(self) -> None:
-        """Lock a file beside the target; it may vanish between opening and locking, when its owner ends."""
-        place = self._beside("lock")
-        while True:
-            lock = os.open(place, os.O_CREAT | os.O_RDWR, 0o666)
+            self._lock = Lock(self.path)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if place.exists() and os.fstat(lock).st_ino == place.stat().st_ino:
-                    self._lock = lock
-                    return
+                recover_output(self.path, held)
+                check_place(self.path, self.is_file)
             except BaseException:
-                os.close(lock)
+                self.close()
                 raise
-            os.close(lock)
 
-    def commit(self) -> None:
-        """Let the staged output take the target's place, and remove what stood there."""
-        try:
-            sync(self.staging)
-            if not self.path.exists():
-                os.rename(self.staging, self.path)
-            elif self.staging.is_file() and self.path.is_file():
-                os.replace(self.staging, self.path)
-            elif not exchange(self.staging, self.path):
-                os.rename(self.path, self._beside("old"))
-                os.rename(self.staging, self.path)
-                remove(self._beside("old"))
-            sync(self.path.parent)
-        except OSError as error:
-            raise StorageError(f"{str(self.path)!r} cannot be replaced: {error}") from error
+    def prepare(self) -> Entry:
+        """Do all that takes time or can fail before a rename."""
+        check_place(self.path, self.is_file)
+        keep_owner(self.path, self.staging)
+        sync_tree(self.staging)
+        sync(self.path.parent)
+        return Entry.of(self.path, self.staging)
 
-    def close(self) -> None:
-        """Remove the staging place and give up the lock."""
-        if self._lock is not None:
-            remove(self.staging)
-            self._beside("lock").unlink(missing_ok=True)
-            os.close(self._lock)
-            self._lock = None
+    def close(self, *, leave: bool = False) -> None:
+        """Remove the staging place, unless it is still needed, and give up the lock."""
+        if self._lock is None:
+            return
+        if not leave:
+            with suppress(OSError):  # what cannot be removed now, the next run removes
+                remove(self.staging)
+        self._lock.release()
+        self._lock = None
 
 
 class Outputs:
     """All outputs of a run."""
 
     def __init__(self) -> None:
+        self.run = uuid.uuid4().hex
         self.targets: list[Target] = []
+        self.committed = False
+        self._unfinished = False
+        self._scratch: Path | None = None
 
     def __enter__(self) -> "Outputs":
         return self
@@ -99,52 +83,108 @@ class Outputs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._scratch is not None:
+            with suppress(OSError):  # what cannot be removed now, the next run removes
+                remove(self._scratch)
         for target in self.targets:
-            target.close()
+            target.close(leave=self._unfinished)
 
-    def add(self, path: str) -> Target:
+    def add(self, path: str, *, is_file: bool = False) -> Target:
         """Open one more output."""
-        target = Target(path)
-        target.open()
+        target = Target(path, is_file=is_file)
+        if any(target.path == other.path for other in self.targets):
+            raise StorageError(f"{path!r} is the place of two outputs; choose another for one of them")
+        target.open({other.path for other in self.targets})
         self.targets.append(target)
         return target
 
+    def scratch(self) -> Path:
+        """A directory for what a run needs until it ends; it lies where outputs do, so that all who write see it."""
+        if self._scratch is None:
+            self._scratch = beside(self.targets[0].path, f"scratch-{self.run[:12]}")
+            self._scratch.mkdir()
+        return self._scratch
+
     def commit(self) -> None:
-        """Swap everything in that was staged."""
-        for target in self.targets:
-            if target.staging.exists():
-                target.commit()
+        """Swap everything in that was staged: all of it, or nothing."""
+        with _told("the outputs cannot be replaced, and stay as they were"):
+            entries = tuple(target.prepare() for target in self.targets if os.path.lexists(target.staging))
+        if not entries:
+            return
+        journal = Journal(self.run, entries)
+        with deferred_signals():
+            self._swap(journal)
+            self.committed = True
+            journal.close()
 
-
-def exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places in one instant; False where the system or the file system cannot."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    done: int = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
-    return done == 0
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a directory, if it exists."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file or all files of a directory are on the disk, so that a rename cannot outrun them."""
-    places = [path, *path.rglob("*")] if path.is_dir() and path.name.startswith(".") else [path]
-    for place in places:
-        opened = os.open(place, os.O_RDONLY)
+    def _swap(self, journal: Journal) -> None:
         try:
-            os.fsync(opened)
+            journal.write()
+            journal.complete()
+        except BaseException as error:
+            try:
+                journal.revert()
+                journal.drop()
+            except BaseException as second:
+                self._unfinished = True
+                raise StorageError(
+                    f"the outputs cannot be replaced ({error}), and not put back either ({second}); "
+                    f"see to the cause, then: timeloom recover {str(journal.place.parent)!r}"
+                ) from error
+            if isinstance(error, OSError):
+                raise StorageError(f"the outputs cannot be replaced, and stay as they were: {error}") from error
+            raise
+
+
+def recover_output(path: Path, held: Container[Path] = ()) -> list[str]:
+    """Complete an unfinished commit that a locked output is part of, and remove what runs that died have left.
+
+    ``held`` has further outputs that the caller has locked. The answer names what was done.
+    """
+    told = []
+    journal = find_journal(path)
+    if journal is not None:
+        locks = []
+        try:
+            for entry in journal.entries:
+                if entry.place != path and entry.place not in held:
+                    locks.append(Lock(entry.place))
+            journal.complete()
+            journal.close()
+            told += [f"completed {entry.path}" for entry in journal.entries]
         finally:
-            os.close(opened)
+            for lock in locks:
+                lock.release()
+    old = beside(path, "old")
+    if os.path.lexists(old) and not os.path.lexists(path):
+        os.rename(old, path)
+        told.append(f"put back {path}")
+    for left in leftovers(path):
+        remove(left)
+        told.append(f"removed {left}")
+    return told
+
+
+def leftovers(path: Path) -> Iterator[Path]:
+    """What runs that died have left beside an output; its lock is not among it."""
+    name = glob_text(path.name)
+    for pattern in (f".{name}.timeloom-*", f"..{name}.timeloom-*.part"):
+        for left in sorted(path.parent.glob(pattern)):
+            if left != beside(path, "lock"):
+                yield left
 
 
 def glob_text(name: str) -> str:
     """Escape the characters that mean something in a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Turn the system's errors into ours."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (OSError, RuntimeError) as error:
+        raise StorageError(f"{what}: {error}") from error
