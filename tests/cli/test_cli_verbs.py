@@ -91,7 +91,7 @@ def test_invalid_rows_go_to_the_rejected_file(here, capsys):
         (["join", "left.csv", "right.csv", "--on-invalid", "quarantine"], 2, "needs --rejected FILE"),
         (["join", "left.csv", "right.csv", "--option", "nope=1"], 2, "give name=json with one of: relation"),
         (["join", "left.csv", "right.csv", "-o", "out.xls"], 2, "no suffix that tells its format"),
-        (["join", "left.csv", "right.csv", "-o", "no/such/out.csv"], 1, "No such file or directory"),
+        (["join", "left.csv", "right.csv", "-o", "no/such/out.csv"], 1, "there is no directory 'no/such'"),
         (["join", "left.csv"], 2, "Missing argument 'RIGHT'"),
         (["join", "left.csv", "right.csv", "--nope"], 2, "--nope"),
         (["jion", "left.csv"], 2, "Did you mean 'join'?"),

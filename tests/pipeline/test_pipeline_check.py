@@ -198,3 +198,52 @@ def test_masking_knows_quoted_and_escaped_forms():
     assert secrets.fill("x${P}y$${P}") == "xpa ss/w\"ö'rdy${P}"
     for form in ("pa ss/w\"ö'rd", "pa%20ss/w%22%C3%B6%27rd", "pa+ss%2Fw%22%C3%B6%27rd", "pa ss/w\\\"\\u00f6'rd"):
         assert secrets.mask(f"<{form}>") == "<${P}>"
+
+
+def chain(make):
+    return "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} {make(', '.join([f'*a{n - 1}'] * 10))}\n" for n in range(1, 12))
+
+
+QUERY = "engine: local\nsources: {a: {path: a.csv}}\nsteps: {x: {sql: 'QUERY'}}\nsinks: {x: {path: x.csv}}\n"
+TOO_MUCH = {
+    "aliases": (chain("[{}]".format), "more than 10,000 values, with aliases written out"),
+    "merges": (chain("{{<<: [{}]}}".format).replace("[x, x]", "{k: v}"), "more than 10,000 values"),
+    "brackets": ("[" * 100_000, "more than 30 deep"),
+    "braces": ("{a: " * 50_000, "more than 30 deep"),
+    "indents": ("".join(f"{' ' * n}a:\n" for n in range(500)), "more than 30 deep"),
+    "dashes": ("- " * 50_000, "more than 30 deep"),
+    "width": ("a: [" + "x," * 100_000 + "]", "more than 10,000 values"),
+    "length": ("a: " + "x" * 10_000_000, "more than 262,144 bytes"),
+    "references": ("name: '" + "${" * 100_000 + "'", "has no } that ends its name"),
+    "digits": ("name: " + "1" * 20_000, "a number or date of 20,000 letters"),
+    "sixties": ("name: " + ":".join(["1"] * 20_000), "a number or date of 39,999 letters"),
+    "dates": ("name: 2024-13-45", "'2024-13-45' is no number or date"),
+    "faults": ("".join(f"k{n}: 1\n" for n in range(4_000)), "100 faults"),
+    "parentheses": (QUERY.replace("QUERY", "select " + "(" * 20_000), "more than 100 parentheses"),
+    "sums": (QUERY.replace("QUERY", "select " + "a+" * 50_000 + "1 from a"), "the query has 100,015 letters"),
+    "cases": (QUERY.replace("QUERY", "select " + "case when a then " * 2_900 + "1"), "steps.x.sql"),
+    "binary": ("\x00\x01", "no valid YAML"),
+}
+
+
+@pytest.mark.parametrize("name", list(TOO_MUCH))
+def test_a_file_that_stands_for_too_much_is_refused_before_it_is_built(tmp_path, name):
+    import tracemalloc
+
+    text, words = TOO_MUCH[name]
+    (tmp_path / "p.yml").write_text(text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(PipelineError) as caught:
+            load(str(tmp_path / "p.yml"), Secrets({}))
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+    assert words in str(caught.value)
+
+
+def test_many_sources_and_sinks_are_still_a_file(tmp_path):
+    sources = "".join(f"  s{n}: {{path: a/{n}.csv}}\n" for n in range(1_200))
+    sinks = "".join(f"  s{n}: {{path: o/{n}.csv}}\n" for n in range(1_200))
+    (tmp_path / "p.yml").write_text(f"engine: local\nsources:\n{sources}sinks:\n{sinks}")
+    assert len(load(str(tmp_path / "p.yml"), Secrets({})).sinks) == 1_200

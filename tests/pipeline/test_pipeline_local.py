@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 
 from shift_pipeline import PIPELINE, contents, report
 from timeloom.cli import main
-from timeloom.errors import InvalidInputError, TimeloomError, UsageError
+from timeloom.errors import InvalidInputError, StorageError, TimeloomError, UsageError
 from timeloom.pipeline.execution import run_file
 from timeloom.pipeline.files import read_table
 
@@ -188,3 +188,20 @@ def test_steps_that_nothing_needs_are_not_run(here):
     data = json.loads((here / "elsewhere/report.json").read_text())
     assert [step["name"] for step in data["steps"]] == ["answered"]
     assert (here / "elsewhere/report.html").stat().st_mtime >= started - 1
+
+
+def test_a_source_that_changes_while_it_is_read_fails_the_run(here, monkeypatch):
+    run_file("p.yml")
+    before = contents(here / "out")
+    from timeloom.pipeline import local
+
+    def read_and_spoil(place, *rest):
+        table = read_table(place, *rest)
+        if place.endswith("shifts.csv"):
+            (here / "shifts.csv").write_text("who,start,end\n")
+        return table
+
+    monkeypatch.setattr(local, "read_table", read_and_spoil)
+    with pytest.raises(StorageError, match="source 'shifts' changed while it was read: .*shifts.csv' changed"):
+        run_file("p.yml")
+    assert contents(here / "out") == before

@@ -252,3 +252,53 @@ def test_rows_written_are_rows_meant(here, spark):
             with pytest.raises(TimeloomError, match=expected):
                 run_file("s.yml", spark=spark)
             assert sorted((here / "out/r").rglob("*")) == before
+
+
+DICE = """\
+sources:
+  dice: {table: dice, period: [start, end], on_invalid: quarantine}
+  t: {path: t.parquet}
+steps:
+  dealt: {sql: "select uuid() as id, n as start, n + 1 as end from t"}
+  pairs: {join: {left: dealt, right: dealt, relation: equals, how: full}}
+  nothing: {sql: "select null as x, id from dice"}
+sinks:
+  one: {from: dice, path: out/one, format: parquet}
+  two: {from: dice, path: out/two, format: json}
+  pairs: {path: out/pairs, format: parquet}
+  empty: {from: nothing, path: out/empty, format: json}
+  void: {from: nothing, path: out/void, format: csv}
+quarantine: {path: out/rejected}
+report: r
+"""
+
+
+def test_what_a_run_reads_it_reads_once(here, spark, monkeypatch):
+    spark.range(0, 40, 1, 3).selectExpr(
+        "uuid() as id", "if(rand() < 0.5, null, 1L) as start", "2L as end"
+    ).createTempView("dice")
+    parquet.write_table(pa.table({"n": range(30)}), "t.parquet")
+    (here / "d.yml").write_text(DICE)
+    source = run_file("d.yml", spark=spark).record["sources"][0]
+    one, two, rejected = (
+        {row["id"] for row in read_table(f"out/{name}", form).to_pylist()}
+        for name, form in (("one", "parquet"), ("two", "json"), ("rejected/dice", "parquet"))
+    )
+    assert one == two == {row["id"] for row in read_table("out/empty", "json").to_pylist()}
+    assert not one & rejected
+    assert (len(one), len(rejected), len(one | rejected)) == (source["admitted"], source["quarantined"], 40)
+    pairs = read_table("out/pairs", "parquet").to_pylist()
+    assert len(pairs) == 30
+    assert all(row["id"] == row["id_right"] for row in pairs)
+    assert not list((here / "out").glob(".*"))
+    spark.catalog.dropTempView("dice")
+
+    from timeloom.pipeline.spark import SparkEngine
+
+    columns = SparkEngine.columns
+    monkeypatch.setattr(
+        SparkEngine, "columns", lambda self, frame: (put("shifts.csv", "who,start,end\n"), columns(self, frame))[1]
+    )
+    with pytest.raises(StorageError, match="source 'shifts' (changed while it was read|had 3 fit rows)"):
+        run_file("p.yml", spark=spark)
+    assert not (here / "out/answered").exists()

@@ -6,10 +6,14 @@ import yaml
 
 from timeloom.errors import StorageError
 from timeloom.pipeline.faults import Fault, PipelineError
+from timeloom.pipeline.limits import MOST_BYTES, MOST_FAULTS, TooMuchError, check_size, open_loader
 from timeloom.pipeline.secrets import Secrets
 
 Path = tuple[str | int, ...]
 """The way from the top of a document to a value: keys and positions in lists."""
+
+MOST_LETTERS = 100
+"""Letters that a number or a date may have: to read one takes time that grows with the square of its length."""
 
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -23,8 +27,10 @@ class Document:
         self.faults: list[Fault] = []
         self._places: dict[Path, tuple[int, int]] = {}
         self._keys: dict[Path, tuple[int, int]] = {}
-        loader = yaml.SafeLoader(text)
+        loader: Any = None
         try:
+            check_size(text)
+            loader = open_loader(text)
             node = loader.get_single_node()
             self.data: Any = {} if node is None else self._build(loader, node, (), [])
         except yaml.MarkedYAMLError as error:
@@ -36,15 +42,18 @@ class Document:
             raise PipelineError(file, [Fault(line, column, "", secrets.mask(message))]) from None
         except yaml.YAMLError as error:
             raise PipelineError(file, [Fault(1, 1, "", f"no valid YAML: {' '.join(str(error).split())}")]) from None
+        except TooMuchError as error:
+            raise PipelineError(file, [Fault(error.line, error.column, "", str(error))]) from None
         finally:
-            loader.dispose()
+            if loader is not None:
+                loader.dispose()
 
     @classmethod
     def read(cls, file: str, secrets: Secrets) -> "Document":
         """Read a file."""
         try:
-            with open(file, encoding="utf-8") as opened:
-                text = opened.read()
+            with open(file, "rb") as opened:
+                text = opened.read(MOST_BYTES + 1).decode("utf-8", errors="strict")
         except FileNotFoundError as error:
             raise StorageError(f"{file!r} does not exist; check the path") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -60,13 +69,15 @@ class Document:
         line, column = places.get(at, (1, 1))
         where = ".".join(str(part) for part in path)
         self.faults.append(Fault(line, column, where, self.secrets.mask(message)))
+        if len(self.faults) >= MOST_FAULTS:
+            self.finish()
 
     def finish(self) -> None:
         """Raise if there were faults."""
         if self.faults:
             raise PipelineError(self.file, self.faults)
 
-    def _build(self, loader: yaml.SafeLoader, node: yaml.Node, path: Path, above: list[yaml.Node]) -> Any:
+    def _build(self, loader: Any, node: yaml.Node, path: Path, above: list[yaml.Node]) -> Any:
         self._places.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
         if node in above:
             self.blame(path, "a part that contains itself")
@@ -76,7 +87,14 @@ class Document:
         if isinstance(node, yaml.SequenceNode):
             parts = enumerate(node.value)
             return [self._build(loader, part, (*path, number), [*above, node]) for number, part in parts]
-        value = loader.construct_object(node)
+        if len(node.value) > MOST_LETTERS and not node.tag.endswith(":str"):
+            self.blame(path, f"a number or date of {len(node.value):,} letters; put quotes around a text")
+            return None
+        try:
+            value = loader.construct_object(node)
+        except (ValueError, OverflowError) as error:
+            self.blame(path, f"{node.value!r} is no number or date ({error}); put quotes around a text")
+            return None
         if not isinstance(value, str):
             return value
         try:
@@ -85,9 +103,7 @@ class Document:
             self.blame(path, str(error.args[0]))
             return value
 
-    def _build_mapping(
-        self, loader: yaml.SafeLoader, node: yaml.MappingNode, path: Path, above: list[yaml.Node]
-    ) -> dict[str, Any]:
+    def _build_mapping(self, loader: Any, node: yaml.MappingNode, path: Path, above: list[yaml.Node]) -> dict[str, Any]:
         own = [key for key, _ in node.value if key.tag != _MERGE]
         seen: set[str] = set()
         for key in own:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from timeloom.pipeline.listing import Listing
 from timeloom.pipeline.models import Sink, Source
 
 
@@ -32,6 +33,11 @@ class Engine(Protocol):
 
     name: str
     about: dict[str, str]
+    reads_late: bool
+    """Whether files are read again whenever a frame is used, not once when the source is judged."""
+
+    def listing(self, place: str) -> Listing:
+        """List the files of a source."""
 
     def judge(self, name: str, source: Source, place: str) -> Judged:
         """Read a source and tell its rows apart."""
@@ -43,7 +49,7 @@ class Engine(Protocol):
         """Run a query over named tables."""
 
     def settle(self, frame: Any) -> tuple[Any, int]:
-        """Compute a result that is used more than once, and count its rows."""
+        """Compute a result once for all who use it, whatever it is computed from, and count its rows."""
 
     def columns(self, frame: Any) -> list[str]:
         """The names of a frame's columns."""

@@ -1,7 +1,7 @@
 """From a pipeline file to its outputs and its report."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def run_file(
         try:
             targets = open_sinks(pipeline, outputs)
             files.open(outputs)
-            chosen = make_engine(pipeline, cluster, spark)
+            chosen = make_engine(pipeline, cluster, spark, outputs.scratch)
             record.about = chosen.about
             Run(pipeline, chosen, record, watcher or Silent(), outputs).go(targets)
             record.status, record.seconds = "done", round(time.perf_counter() - begun, 3)
@@ -99,15 +99,15 @@ def run_file(
     return Done(data, files.page)
 
 
-def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any) -> Engine:
-    """Make the engine that a pipeline asks for."""
+def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any, scratch: Callable[[], Path]) -> Engine:
+    """Make the engine that a pipeline asks for; ``scratch`` gives it a directory until the run ends."""
     if pipeline.engine == "local":
         from timeloom.pipeline.local import LocalEngine
 
         return LocalEngine()
     from timeloom.pipeline.spark import SparkEngine
 
-    return SparkEngine(spark, merge_clusters(pipeline.spark, cluster), pipeline.name)
+    return SparkEngine(spark, merge_clusters(pipeline.spark, cluster), pipeline.name, scratch)
 
 
 def merge_clusters(file: Cluster, given: Cluster | None) -> Cluster:

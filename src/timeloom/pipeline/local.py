@@ -17,6 +17,7 @@ from timeloom.model.policy import Policy
 from timeloom.pipeline.counting import count_rows
 from timeloom.pipeline.engine import Counts, Judged
 from timeloom.pipeline.files import ENDINGS, Csv, read_table, write_table
+from timeloom.pipeline.listing import Listing, list_files
 from timeloom.pipeline.models import Sink, Source
 from timeloom.pipeline.parsing import csv_texts, typed_column
 from timeloom.pipeline.partitions import check_columns, partitions
@@ -26,9 +27,14 @@ class LocalEngine:
     """Frames are Arrow tables."""
 
     name = "local"
+    reads_late = False
 
     def __init__(self) -> None:
         self.about = {"timeloom": timeloom.__version__, "pyarrow": pa.__version__}
+
+    def listing(self, place: str) -> Listing:
+        """List the files of a source."""
+        return list_files(place)
 
     def judge(self, name: str, source: Source, place: str) -> Judged:
         """Read a source and tell its rows apart."""

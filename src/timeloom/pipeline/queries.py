@@ -1,6 +1,7 @@
 """The queries of ``sql:`` steps: which tables they read, and which language they are in."""
 
 import re
+from itertools import accumulate
 
 from timeloom.errors import UsageError
 
@@ -10,6 +11,9 @@ _TEMPORAL = re.compile(
     r"|\.period\s+[\w.~]+\s+\w+\.period\b",  # relations between periods
     re.I,
 )
+
+MOST_LETTERS = 50_000
+MOST_DEPTH = 100
 
 
 def is_temporal(text: str) -> bool:
@@ -31,7 +35,15 @@ def tables_of(text: str) -> list[str]:
     >>> tables_of("select * from a temporal left join b using (k)")
     ['a', 'b']
     """
-    return _temporal_tables(text) if is_temporal(text) else _plain_tables(text)
+    if len(text) > MOST_LETTERS:
+        raise UsageError(f"the query has {len(text):,} letters, more than {MOST_LETTERS:,}; divide it into steps")
+    depth = list(accumulate({"(": 1, ")": -1}.get(letter, 0) for letter in text))
+    if max(depth, default=0) - min(depth, default=0) > MOST_DEPTH:
+        raise UsageError(f"the query has more than {MOST_DEPTH} parentheses within each other; divide it into steps")
+    try:
+        return _temporal_tables(text) if is_temporal(text) else _plain_tables(text)
+    except RecursionError as error:
+        raise UsageError("the query has too many parts within parts; divide it into steps") from error
 
 
 def _plain_tables(text: str) -> list[str]:
@@ -55,3 +67,19 @@ def _temporal_tables(text: str) -> list[str]:
     if isinstance(source, JoinSource):
         return list(dict.fromkeys((source.left.name, source.right.name)))
     return [source.table.name if isinstance(source, WindowSource) else source.name]
+
+
+def may_vary(text: str) -> bool:
+    """Tell a query that may give other rows when it is run again: chance, limits, catalog tables, unknown functions.
+
+    >>> may_vary("select rand() as r from t"), may_vary("select a from t limit 5"), may_vary("select upper(a) from t")
+    (True, True, False)
+    """
+    import sqlglot
+    from sqlglot import exp
+
+    if is_temporal(text):
+        return False
+    parsed = sqlglot.parse_one(text, read="spark")
+    chance = (exp.Rand, exp.Randn, exp.Uuid, exp.TableSample, exp.Limit, exp.Anonymous, exp.First, exp.Last)
+    return parsed.find(*chance) is not None or any("." in name for name in _plain_tables(text))

@@ -16,8 +16,10 @@ from timeloom.operators.registry import verbs
 from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.engine import Engine, Judged
 from timeloom.pipeline.faults import one_line
+from timeloom.pipeline.listing import Listing, require_same
 from timeloom.pipeline.merging import merge_old
 from timeloom.pipeline.models import Pipeline, Sink, Source, Step
+from timeloom.pipeline.queries import may_vary
 from timeloom.pipeline.samples import show_sample
 from timeloom.pipeline.staging import Outputs, Target
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
@@ -51,6 +53,8 @@ class Run:
         self.points: set[str] = set()
         self.shown: Shown = {}
         self.left_uses = uses(pipeline)
+        self.listings: dict[str, tuple[str, Listing]] = {}
+        self.admitted: dict[str, int] = {}
 
     def go(self, targets: dict[str, Target]) -> None:
         """Stage everything; outputs change when the caller commits them."""
@@ -61,19 +65,27 @@ class Run:
         for name in needed_steps(self.pipeline):
             self._step(name, self.pipeline.steps[name])
             self._write_sinks_of(name, targets)
+        for name, (place, listing) in self.listings.items():
+            require_same(name, listing, self.engine.listing(place))
 
     def _read(self, name: str, source: Source) -> None:
         place = self.pipeline.place(source.path) if source.path else source.table or ""
         record = SourceRecord(name, place, source.format)
         self.record.sources.append(record)
         with self._timed(f"source {name}", record, lambda: _source_words(record)):
+            listing = self.engine.listing(place) if source.path else {}
             judged = self.engine.judge(name, source, place)
+            if source.path and self.engine.reads_late:
+                self.listings[name] = place, listing
+            elif source.path:
+                require_same(name, listing, self.engine.listing(place))
             record.rows, record.reasons = judged.rows, judged.reasons
             record.admitted = judged.rows - sum(judged.reasons.values())
             self._settle_unfit(name, source, judged, record)
             if not record.balanced:
                 raise StorageError(f"the rows of source {name!r} changed while they were read: {_source_words(record)}")
         self.frames[name], self.periods[name] = judged.fit, source.period
+        self.admitted[name] = record.admitted
         self.shown[name] = [source.period] if source.period else []
         if source.empty == "point":
             self.points.add(name)
@@ -116,7 +128,7 @@ class Run:
             if isinstance(frame, Quarantined):
                 record.quarantined, _ = self._quarantine(name, frame.rejected)
                 frame = frame.result
-            if self.engine.name == "local" or self.left_uses.get(name, 0) > 1:
+            if self.engine.name == "local" or self.left_uses.get(name, 0) > 1 or self._is_read_again(name, step):
                 frame, record.rows = self.engine.settle(frame)
             else:
                 record.note = "computed while what follows is written"
@@ -127,6 +139,11 @@ class Run:
             self.points.add(name)
         for table in step.needs:
             self._used(table)
+
+    def _is_read_again(self, name: str, step: Step) -> bool:
+        """Whether a verb, which may read its tables more than once, takes a query that may answer differently then."""
+        takers = [other for other in self.pipeline.steps.values() if other.verb is not None and name in other.needs]
+        return bool(takers) and step.sql is not None and may_vary(step.sql)
 
     def _call(self, step: Step, record: StepRecord) -> tuple[Any, dict[str, Any]]:
         verb = verbs()[step.verb or ""]
@@ -166,6 +183,12 @@ class Run:
         frame = self.frames[sink.table]
         with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
             record.rows = self._written(frame, sink, target)
+            fit = self.admitted.get(sink.table, record.rows)
+            if record.rows != fit:
+                raise StorageError(
+                    f"source {sink.table!r} had {fit:,} fit rows when it was judged, and {record.rows:,} when sink "
+                    f"{name!r} was written; nothing was changed, run it again when the source is at rest"
+                )
             record.bytes = size_of(target.staging)
             show_sample(record, self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS), self.shown[sink.table])
             merge_old(sink, target.path, target.staging)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-_REFERENCE = re.compile(r"\$(\$)?\{([^}]*)\}")
+_REFERENCE = re.compile(r"\$(\$)?\{(?:([^{}$]*)\})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST = 4
 """Shorter values are no secrets; to mask a value such as ``1`` would make every text unreadable."""
@@ -33,7 +33,9 @@ class Secrets:
         def value(found: re.Match[str]) -> str:
             escaped, name = found.groups()
             if escaped:
-                return "${" + name + "}"
+                return found.group()[1:]
+            if name is None:
+                raise LookupError("${ has no } that ends its name; write $${ for a plain ${")
             if not _NAME.fullmatch(name):
                 raise LookupError(f"${{{name}}} is no variable name; write $${{ for a plain ${{")
             if name not in self.environment:

@@ -1,9 +1,11 @@
 """Pipelines on Spark."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import CharType, DataType, StringType, VarcharType
@@ -12,32 +14,48 @@ import timeloom
 from timeloom.engines.frames import require_columns
 from timeloom.errors import StorageError
 from timeloom.pipeline.engine import Counts, Judged
+from timeloom.pipeline.listing import Listing, list_files
 from timeloom.pipeline.models import Cluster, Sink, Source
 from timeloom.pipeline.partitions import DEFAULT_PARTITION, check_columns, unfit_texts
 from timeloom.pipeline.queries import is_temporal
 from timeloom.pipeline.session import spark_errors, start_session
-from timeloom.pipeline.spark_sources import flag, quoted, read_source
+from timeloom.pipeline.spark_sources import address_of, flag, quoted, read_source
 
 
 class SparkEngine:
     """Frames are Spark DataFrames. A session that was given is neither changed nor stopped."""
 
     name = "spark"
+    reads_late = True
 
-    def __init__(self, spark: SparkSession | None, cluster: Cluster, name: str) -> None:
+    def __init__(self, spark: SparkSession | None, cluster: Cluster, name: str, scratch: Callable[[], Path]) -> None:
         self.spark = spark or start_session(cluster, name)
         self.own = spark is None
-        self.kept: list[DataFrame] = []
+        self.scratch = scratch
+        self.snapshots = 0
         self.views: list[str] = []
         where = cluster.remote or cluster.master or "local[*]"
         self.about = {"timeloom": timeloom.__version__, "spark": self.spark.version}
         if self.own:
             self.about["on"] = where
 
+    def listing(self, place: str) -> Listing:
+        """List the files of a source; by Spark, if it is not on this machine or is a pattern."""
+        if os.path.exists(place):
+            return list_files(place)
+        try:
+            reader = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+            files = reader.load(address_of(place)).select("path", "length", "modificationTime").collect()
+        except PySparkException:
+            return {}  # what cannot be listed is told when it is read
+        return {row[0]: (row[1], row[2]) for row in files}
+
     def judge(self, name: str, source: Source, place: str) -> Judged:
         """Read a source and tell its rows apart; one job counts them by reason."""
         with spark_errors(f"source {name!r} cannot be read"):
             raw = read_source(self.spark, source, place)
+            if source.format in ("jdbc", "table"):
+                raw = self._snapshot(raw)
             found = dict(raw.dtypes)
             needed = [*(source.columns or ()), *source.period_columns, *source.never_null]
             require_columns(list(found), needed, name)
@@ -73,8 +91,19 @@ class SparkEngine:
     def settle(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Compute a result once for all who use it."""
         with spark_errors("the step failed"):
-            self.kept.append(frame.persist())
-            return self.kept[-1], self.kept[-1].count()
+            kept = self._snapshot(frame)
+            return kept, kept.count()
+
+    def _snapshot(self, frame: DataFrame) -> DataFrame:
+        """Write a frame to the run's scratch space: a cache would compute what it loses again, perhaps differently."""
+        self.snapshots += 1
+        place = self.scratch() / f"snapshot-{self.snapshots}"
+        try:
+            frame.write.mode("error").parquet(place.as_uri())
+        except AnalysisException:  # a type that Parquet does not have
+            return frame.localCheckpoint(eager=True)
+        require_shared(place)
+        return self.spark.read.schema(frame.schema).parquet(place.as_uri())
 
     def columns(self, frame: DataFrame) -> list[str]:
         """The names of a frame's columns."""
@@ -89,11 +118,7 @@ class SparkEngine:
             observed, meant = self._observed(frame, sink)
             writer = observed.write.format(sink.format).mode("error").option("header", "true")
             writer.options(**sink.options).partitionBy(*sink.partition_by).save(staging.as_uri())
-            if not staging.is_dir():
-                raise StorageError(
-                    f"{str(staging.parent)!r} is not the same directory here and where Spark runs; "
-                    "take a path that both can see"
-                )
+            require_shared(staging)
             return Counts(meant(), self._staged(frame, sink, staging).count())
 
     def _observed(self, frame: DataFrame, sink: Sink) -> tuple[DataFrame, Callable[[], int]]:
@@ -130,8 +155,6 @@ class SparkEngine:
         if self.own:
             self.spark.stop()
             return
-        for frame in self.kept:
-            frame.unpersist()
         for view in self.views:
             self.spark.catalog.dropTempView(view)
 
@@ -139,3 +162,11 @@ class SparkEngine:
 def is_text(kind: DataType) -> bool:
     """Tell texts from other types."""
     return isinstance(kind, StringType | CharType | VarcharType)
+
+
+def require_shared(place: Path) -> None:
+    """Make sure that what Spark has written is here, too."""
+    if not place.is_dir():
+        raise StorageError(
+            f"{str(place.parent)!r} is not the same directory here and where Spark runs; take a path that both can see"
+        )

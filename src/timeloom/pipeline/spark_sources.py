@@ -27,8 +27,12 @@ def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
         reader = reader.options(header="true", mode="FAILFAST", inferSchema=infers)
     if source.format == "json":
         reader = reader.options(mode="FAILFAST")
-    address = place if "://" in place else Path(place).as_uri()
-    return reader.options(**source.options).load(address)
+    return reader.options(**source.options).load(address_of(place))
+
+
+def address_of(place: str) -> str:
+    """A place as Spark names it."""
+    return place if "://" in place else Path(place).as_uri()
 
 
 def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tuple[DataFrame, str]:
