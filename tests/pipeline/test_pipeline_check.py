@@ -247,3 +247,49 @@ def test_many_sources_and_sinks_are_still_a_file(tmp_path):
     sinks = "".join(f"  s{n}: {{path: o/{n}.csv}}\n" for n in range(1_200))
     (tmp_path / "p.yml").write_text(f"engine: local\nsources:\n{sources}sinks:\n{sinks}")
     assert len(load(str(tmp_path / "p.yml"), Secrets({})).sinks) == 1_200
+
+
+ASKS = "sources: {a: {path: a.csv}}\nsteps: {x: {sql: 'QUERY'}}\nsinks: {x: {path: x, format: csv}}\n"
+COMMANDS = {
+    "select 1 from a; drop table a": "there are 2 statements",
+    "select transform(key) using ''cat'' as (b) from a": "TRANSFORM … USING 'cat' runs a program",
+    "map key using ''cat'' from a": "no valid SQL",
+    "set x = 1": "SET is no query",
+    "add jar ''x.jar''": "COMMAND is no query",
+    "create table z as select * from a": "CREATE is no query",
+    "insert into z select * from a": "INSERT is no query",
+    "with y as (select 1) insert into z select * from y": "INSERT is no query",
+    "execute immediate ''drop table x''": "COMMAND is no query",
+    "select reflect(''java.lang.System'', ''exit'', 1) from a": "reflect calls Java",
+    "select `java_method` (''x'') from a": "java_method calls Java",
+    "select key from a where try_reflect(''x'') is null": "try_reflect calls Java",
+}
+
+
+@pytest.mark.parametrize("query", list(COMMANDS))
+def test_queries_only_ask_unless_the_file_allows_more(tmp_path, query, capfd):
+    text = ASKS.replace("QUERY", query)
+    assert any(COMMANDS[query] in fault for fault in faults_of(tmp_path, text))
+    (tmp_path / "p.yml").write_text(text + "allow_sql_commands: true\n")
+    if COMMANDS[query] != "no valid SQL":
+        load(str(tmp_path / "p.yml"), Secrets({}))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select transform(array(1), x -> x + 1) from a",
+        "values (1)",
+        "(select 1) union (select 2);",
+        "from a select key",
+    ],
+)
+def test_plain_queries_are_allowed(tmp_path, query):
+    text = ASKS.replace("QUERY", query)
+    (tmp_path / "p.yml").write_text(text)
+    load(str(tmp_path / "p.yml"), Secrets({}))
+
+
+def test_the_key_that_allows_commands_is_a_truth_value(tmp_path):
+    assert any("expected true or false" in fault for fault in faults_of(tmp_path, SOUND + "allow_sql_commands: 1\n"))

@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state = State()
     with warnings.catch_warnings():
         warnings.simplefilter("always", DroppedRowsWarning)
-        warnings.showwarning = _warn
+        warnings.showwarning = _warner(state)
         try:
             group = program()
             with group.make_context(
@@ -109,12 +109,10 @@ def _message(error: Exception, state: State) -> str:
     return f"timeloom: {type(error).__name__}: {error}{hint}"
 
 
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    say(f"timeloom: warning: {message}")
+def _warner(state: State) -> Any:
+    """What shows warnings: one line each, without secrets."""
+
+    def warn(message: Warning | str, *_: object, **__: object) -> None:
+        say(state.mask(f"timeloom: warning: {message}"))
+
+    return warn

@@ -28,6 +28,7 @@ def command(
     An interrupt (or SIGTERM) stops the stream after the running micro-batch; started again, it goes on from its
     checkpoint. A second interrupt stops it at once, and nothing is lost by that either.
     """
+    from timeloom.pipeline.execution import hide_settings
     from timeloom.pipeline.secrets import Secrets
     from timeloom.pipeline.stream_check import load_file
     from timeloom.pipeline.stream_execution import run_stream
@@ -37,6 +38,7 @@ def command(
     secrets = Secrets()
     state.mask = secrets.mask
     found = load_file(file, secrets)
+    hide_settings(found, cluster, secrets)
     if not isinstance(found, Stream):
         raise UsageError(f"{file!r} is a pipeline and no stream; start it with timeloom run")
     stream = found.model_copy(update={"trigger": None}) if once else found

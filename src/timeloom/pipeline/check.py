@@ -13,10 +13,11 @@ from timeloom.pipeline.document import Path as At
 from timeloom.pipeline.models import Cluster, Part, Pipeline, Quarantine, Sink, Source, Step
 from timeloom.pipeline.places import check_places
 from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.statements import KEY
 from timeloom.pipeline.steps import check_step
 
 P = TypeVar("P", bound=Part)
-_TOP = ("name", "engine", "sources", "steps", "sinks", "quarantine", "report", "spark")
+_TOP = ("name", "engine", "sources", "steps", "sinks", "quarantine", "report", "spark", KEY)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -35,6 +36,10 @@ def check_pipeline(document: Document, engine: str | None = None) -> Pipeline:
     chosen = engine or data.get("engine", "spark")
     if chosen not in ("spark", "local"):
         document.blame(("engine",), f"{chosen!r} is unknown. {did_you_mean(str(chosen), ('spark', 'local'))}")
+    if not isinstance(data.get(KEY, False), bool):
+        document.blame((KEY,), f"expected true or false, found {data[KEY]!r}")
+    if not isinstance(data.get("report", ""), str):
+        document.blame(("report",), f"expected the path of a directory, found {data['report']!r}")
     sources = {
         name: read_part(document, ("sources", name), Source, part) for name, part in _section(document, "sources")
     }

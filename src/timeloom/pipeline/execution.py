@@ -68,11 +68,42 @@ def run_file(
         Is told what goes on.
     """
     secrets = secrets or Secrets()
-    pipeline = load_file(file, secrets, engine)
-    if isinstance(pipeline, Stream):
-        from timeloom.pipeline.stream_execution import run_stream
+    try:
+        pipeline = load_file(file, secrets, engine)
+        hide_settings(pipeline, cluster, secrets)
+        if isinstance(pipeline, Stream):
+            from timeloom.pipeline.stream_execution import run_stream
 
-        return run_stream(pipeline, file, cluster=cluster, spark=spark, report=report, secrets=secrets, watcher=watcher)
+            return run_stream(
+                pipeline, file, cluster=cluster, spark=spark, report=report, secrets=secrets, watcher=watcher
+            )
+        return _run(pipeline, file, cluster, spark, report, secrets, watcher or Silent())
+    except BaseException as error:
+        secrets.mask_error(error)
+        raise
+
+
+def hide_settings(pipeline: Pipeline | Stream, cluster: Cluster | None, secrets: Secrets) -> None:
+    """Mask what addresses and settings hold of secrets, wherever they were given."""
+    for place in (pipeline.spark, cluster):
+        if place is not None:
+            secrets.hide_address(place.remote)
+            secrets.hide_settings(place.conf)
+    if isinstance(pipeline, Pipeline):
+        for source in pipeline.sources.values():
+            secrets.hide_address(source.url)
+            secrets.hide_settings(source.options)
+
+
+def _run(
+    pipeline: Pipeline,
+    file: str,
+    cluster: Cluster | None,
+    spark: Any,
+    report: str | None,
+    secrets: Secrets,
+    watcher: Watcher,
+) -> Done:
     record = RunRecord(pipeline.name, file, pipeline.engine, {})
     files = ReportFiles(report or pipeline.report_place)
     begun = time.perf_counter()
@@ -83,7 +114,7 @@ def run_file(
             files.open(outputs)
             chosen = make_engine(pipeline, cluster, spark, outputs.scratch)
             record.about = chosen.about
-            Run(pipeline, chosen, record, watcher or Silent(), outputs).go(targets)
+            Run(pipeline, chosen, record, watcher, outputs).go(targets)
             record.status, record.seconds = "done", round(time.perf_counter() - begun, 3)
             data = secrets.mask_all(record.as_data())
             files.stage(data)

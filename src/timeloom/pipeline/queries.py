@@ -4,6 +4,7 @@ import re
 from itertools import accumulate
 
 from timeloom.errors import UsageError
+from timeloom.pipeline.statements import parse_statements, refuse_commands
 
 _TEMPORAL = re.compile(
     r"\[\s*(?:SYS|APP|RATIO)\b"  # windows
@@ -27,8 +28,8 @@ def is_temporal(text: str) -> bool:
     return _TEMPORAL.search(text) is not None
 
 
-def tables_of(text: str) -> list[str]:
-    """The tables that a query reads, without those that it defines itself.
+def tables_of(text: str, *, commands: bool = False) -> list[str]:
+    """The tables that a query reads, without those that it defines itself; ``commands`` lets it do more than ask.
 
     >>> tables_of("with a as (select * from b) select * from a join c.d using (k)")
     ['b', 'c.d']
@@ -41,22 +42,24 @@ def tables_of(text: str) -> list[str]:
     if max(depth, default=0) - min(depth, default=0) > MOST_DEPTH:
         raise UsageError(f"the query has more than {MOST_DEPTH} parentheses within each other; divide it into steps")
     try:
-        return _temporal_tables(text) if is_temporal(text) else _plain_tables(text)
+        if is_temporal(text):
+            return _temporal_tables(text)
+        if not commands:
+            refuse_commands(text)
+        return _plain_tables(text)
     except RecursionError as error:
         raise UsageError("the query has too many parts within parts; divide it into steps") from error
 
 
 def _plain_tables(text: str) -> list[str]:
-    import sqlglot
     from sqlglot import exp
 
-    try:
-        parsed = sqlglot.parse_one(text, read="spark")
-    except sqlglot.errors.SqlglotError as error:
-        raise UsageError(f"no valid SQL: {' '.join(str(error).split())}") from error
-    defined = {table.alias_or_name for table in parsed.find_all(exp.CTE)}
-    found = [".".join(part.name for part in table.parts) for table in parsed.find_all(exp.Table)]
-    return sorted({name for name in found if name not in defined})
+    found: set[str] = set()
+    for parsed in parse_statements(text):
+        defined = {table.alias_or_name for table in parsed.find_all(exp.CTE)}
+        names = (".".join(part.name for part in table.parts) for table in parsed.find_all(exp.Table))
+        found.update(name for name in names if name not in defined)
+    return sorted(found)
 
 
 def _temporal_tables(text: str) -> list[str]:
@@ -75,11 +78,10 @@ def may_vary(text: str) -> bool:
     >>> may_vary("select rand() as r from t"), may_vary("select a from t limit 5"), may_vary("select upper(a) from t")
     (True, True, False)
     """
-    import sqlglot
     from sqlglot import exp
 
     if is_temporal(text):
         return False
-    parsed = sqlglot.parse_one(text, read="spark")
     chance = (exp.Rand, exp.Randn, exp.Uuid, exp.TableSample, exp.Limit, exp.Anonymous, exp.First, exp.Last)
-    return parsed.find(*chance) is not None or any("." in name for name in _plain_tables(text))
+    found = [parsed for parsed in parse_statements(text) if parsed.find(*chance) is not None]
+    return bool(found) or any("." in name for name in _plain_tables(text))

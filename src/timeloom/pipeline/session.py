@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -15,6 +16,7 @@ from timeloom.operators.install import install
 from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster
 
+SUBMIT = "PYSPARK_SUBMIT_ARGS"
 EVERYWHERE = {"spark.sql.session.timeZone": "UTC"}
 CLASSIC = {
     "spark.ui.enabled": "false",
@@ -43,15 +45,58 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
         settings |= CLASSIC
         if master.startswith("local"):
             settings |= _local_settings()
-    settings |= {key: _setting(value) for key, value in cluster.conf.items()}
+    given = {key: _setting(value) for key, value in cluster.conf.items()}
     for key, value in settings.items():
-        builder = builder.config(key, value)
+        if key not in given:
+            builder = builder.config(key, value)
     with spark_errors("Spark cannot start"), hushed():
-        spark = builder.getOrCreate()
+        spark = _start(builder, given, by_file=not cluster.remote)
     if not on_this_machine:
         with spark_errors("Timeloom cannot be sent to Spark's workers"):
             install(spark)
     return spark
+
+
+def _start(builder: Any, given: dict[str, str], *, by_file: bool) -> SparkSession:
+    """Start with the user's settings, which may be secret: a JVM reads them from a file, for all see its arguments."""
+    private = {key: value for key, value in given.items() if by_file and key.startswith("spark.")}
+    for key, value in given.items():
+        if key not in private:
+            builder = builder.config(key, value)
+    with settings_file(private):
+        spark: SparkSession = builder.getOrCreate()
+    if all(spark.conf.get(key, None) == value.strip() for key, value in private.items()):
+        return spark
+    spark.stop()  # this process had a JVM already, which read no file; it has no arguments to be seen either
+    for key, value in private.items():
+        builder = builder.config(key, value)
+    again: SparkSession = builder.getOrCreate()
+    return again
+
+
+@contextmanager
+def settings_file(settings: dict[str, str]) -> Iterator[None]:
+    """Let a JVM that starts within the block read settings from a file that only we may read, and that then goes."""
+    if not settings:
+        yield
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="timeloom-", suffix=".conf", encoding="utf-8") as file:
+        file.writelines(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+        file.flush()
+        before = os.environ.get(SUBMIT)
+        os.environ[SUBMIT] = f"--properties-file {file.name} --load-spark-defaults {before or 'pyspark-shell'}"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[SUBMIT]
+            else:
+                os.environ[SUBMIT] = before
+
+
+def _escaped(text: str) -> str:
+    """A text as Java's property files have it."""
+    return "".join(f"\\u{ord(letter):04x}" if letter in "\\\n\r\t\f =:#!" else letter for letter in text)
 
 
 def _local_settings() -> dict[str, str]:

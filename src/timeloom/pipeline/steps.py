@@ -11,6 +11,7 @@ from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Step, read_period
 from timeloom.pipeline.queries import tables_of
 from timeloom.pipeline.signatures import options_of
+from timeloom.pipeline.statements import KEY
 from timeloom.pipeline.values import read_value
 
 HIDDEN = ("batches", "batch_rows")
@@ -52,12 +53,13 @@ def _check_query(document: Document, at: At, text: Any, tables: list[str]) -> St
         document.blame(at, "expected the text of a query")
         return Step()
     try:
-        needs = tables_of(text)
+        allowed = document.data.get(KEY) is True
+        needs = tables_of(text, commands=allowed)
     except UsageError as error:
         document.blame(at, one_line(error))
         return Step()
     for table in needs:
-        if table not in tables and "." not in table:
+        if table not in tables and "." not in table and not allowed:
             document.blame(
                 at, f"the query reads {table!r}, which is no source and no step. {did_you_mean(table, tables)}"
             )
