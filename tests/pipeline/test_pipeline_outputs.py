@@ -158,3 +158,40 @@ def test_an_interrupted_run_cleans_up(here, monkeypatch, capsys):
     assert main(["run", "p.yml"]) == 130
     assert report(here)["status"] == "interrupted"
     assert not [file for file in (here / "out").rglob("*") if "timeloom" in file.name or "answered" in file.name]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_asked_to_end_cleans_up_and_writes_its_report(here, number, code):
+    run_file("p.yml")
+    before = contents(here / "out")
+    program = (
+        "import sys, time; from timeloom.pipeline import local; write = local.write_table\n"
+        "def slow(path, *rest, **how):\n"
+        "    if 'busy' in path: print('writing', flush=True); time.sleep(600)\n"
+        "    return write(path, *rest, **how)\n"
+        "local.write_table = slow\n"
+        "from timeloom.cli import main; sys.exit(main(['run', 'p.yml']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout.readline() == "writing\n"
+        running.send_signal(number)
+        assert running.wait(60) == code
+        told = running.stderr.read()
+    assert "Traceback" not in told
+    assert "nothing half-written was left behind" in told
+    assert contents(here / "out") == before
+    assert report(here)["status"] == "interrupted"
+    assert not list(here.rglob(".*"))
+
+
+def test_signals_that_come_while_outputs_change_come_too_late(tmp_path, monkeypatch):
+    from timeloom.pipeline.journal import Journal
+
+    complete = Journal.complete
+    monkeypatch.setattr(Journal, "complete", lambda self: (os.kill(os.getpid(), signal.SIGINT), complete(self)))
+    with Outputs() as outputs:
+        outputs.add(str(tmp_path / "t"), is_file=True).staging.write_text("new")
+        outputs.commit()
+    assert (tmp_path / "t").read_text() == "new"

@@ -256,15 +256,15 @@ def test_rows_written_are_rows_meant(here, spark):
 
 DICE = """\
 sources:
-  dice: {table: dice, period: [start, end], on_invalid: quarantine}
+  thrown: {table: dice, period: [start, end], on_invalid: quarantine}
   t: {path: t.parquet}
 steps:
   dealt: {sql: "select uuid() as id, n as start, n + 1 as end from t"}
   pairs: {join: {left: dealt, right: dealt, relation: equals, how: full}}
-  nothing: {sql: "select null as x, id from dice"}
+  nothing: {sql: "select null as x, id from thrown"}
 sinks:
-  one: {from: dice, path: out/one, format: parquet}
-  two: {from: dice, path: out/two, format: json}
+  one: {from: thrown, path: out/one, format: parquet}
+  two: {from: thrown, path: out/two, format: json}
   pairs: {path: out/pairs, format: parquet}
   empty: {from: nothing, path: out/empty, format: json}
   void: {from: nothing, path: out/void, format: csv}
@@ -282,7 +282,7 @@ def test_what_a_run_reads_it_reads_once(here, spark, monkeypatch):
     source = run_file("d.yml", spark=spark).record["sources"][0]
     one, two, rejected = (
         {row["id"] for row in read_table(f"out/{name}", form).to_pylist()}
-        for name, form in (("one", "parquet"), ("two", "json"), ("rejected/dice", "parquet"))
+        for name, form in (("one", "parquet"), ("two", "json"), ("rejected/thrown", "parquet"))
     )
     assert one == two == {row["id"] for row in read_table("out/empty", "json").to_pylist()}
     assert not one & rejected
@@ -299,6 +299,7 @@ def test_what_a_run_reads_it_reads_once(here, spark, monkeypatch):
     monkeypatch.setattr(
         SparkEngine, "columns", lambda self, frame: (put("shifts.csv", "who,start,end\n"), columns(self, frame))[1]
     )
-    with pytest.raises(StorageError, match="source 'shifts' (changed while it was read|had 3 fit rows)"):
-        run_file("p.yml", spark=spark)
-    assert not (here / "out/answered").exists()
+    (here / "c.yml").write_text("sources: {s: {path: shifts.csv}}\nsinks: {s: {path: out/s, format: csv}}\nreport: r\n")
+    with pytest.raises(StorageError, match="source 's' (changed while it was read|had 8 fit rows)"):
+        run_file("c.yml", spark=spark)
+    assert not (here / "out/s").exists()

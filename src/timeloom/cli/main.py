@@ -1,7 +1,7 @@
 """The program ``timeloom``: its commands, its exit codes, and how errors look.
 
 Exit codes: 0 done; 1 data that cannot be used, or a run that failed; 2 a call that cannot mean anything;
-130 interrupted; 141 the reader of the output went away.
+130 interrupted; 141 the reader of the output went away; 143 asked to end.
 """
 
 import os
@@ -14,15 +14,16 @@ from typing import Any
 import click
 
 from timeloom.cli.screen import say
+from timeloom.cli.signals import Terminated, terminable
 from timeloom.cli.state import State, debug_option
 from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
 
-FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 EPILOG = (
     "Tables are CSV, Parquet, Arrow (.arrow, .feather), JSON lines or ORC files, told apart by their suffixes; "
     "- stands for CSV on standard input or output. "
-    "Exit codes: 0 done, 1 data or run error, 2 usage error, 130 interrupted, 141 output closed."
+    "Exit codes: 0 done, 1 data or run error, 2 usage error, 130 interrupted, 141 output closed, 143 ended on request."
 )
 
 
@@ -73,14 +74,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _warner(state)
         try:
             group = program()
-            with group.make_context(
-                "timeloom", list(sys.argv[1:] if arguments is None else arguments), obj=state
-            ) as context:
+            with (
+                terminable(),
+                group.make_context(
+                    "timeloom", list(sys.argv[1:] if arguments is None else arguments), obj=state
+                ) as context,
+            ):
                 group.invoke(context)
             sys.stdout.flush()
             return 0
         except click.exceptions.Exit as stop:
             return stop.exit_code
+        except Terminated:
+            say("timeloom: ended on request; nothing half-written was left behind")
+            return TERMINATED
         except (click.Abort, KeyboardInterrupt):
             say("timeloom: interrupted; nothing half-written was left behind")
             return INTERRUPTED

@@ -1,6 +1,7 @@
 """From a pipeline file to its outputs and its report."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,8 +127,16 @@ def _run(
             raise
         finally:
             if chosen is not None:
-                chosen.close()
+                close_engine(chosen)
     return Done(data, files.page)
+
+
+def close_engine(engine: Engine) -> None:
+    """Give back what an engine holds. What fails here must hide no other error: the outputs are as they shall be."""
+    try:
+        engine.close()
+    except Exception as error:
+        warnings.warn(f"the engine cannot be closed: {one_line(error)}", stacklevel=2)
 
 
 def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any, scratch: Callable[[], Path]) -> Engine:
