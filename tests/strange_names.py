@@ -8,14 +8,59 @@ import pyarrow as pa
 import timeloom as tl
 
 INSIDE = [
-    *("side", "reason", "side_", "reason_", "step", "change", "lane", "row", "rows", "count", "n", "key", "start", "end"),
+    *(
+        "side",
+        "reason",
+        "side_",
+        "reason_",
+        "step",
+        "change",
+        "lane",
+        "row",
+        "rows",
+        "count",
+        "n",
+        "key",
+        "start",
+        "end",
+    ),
     *("slice", "chosen", "place", "parcel", "seam", "rank", "low", "high", "first", "last", "bounds", "home", "cuts"),
-    *("is_right", "tag", "until", "other", "fault", "true_start", "true_end", "stream", "base", "top", "shift", "before"),
+    *(
+        "is_right",
+        "tag",
+        "until",
+        "other",
+        "fault",
+        "true_start",
+        "true_end",
+        "stream",
+        "base",
+        "top",
+        "shift",
+        "before",
+    ),
     *("flip", "firsts", "counts", "run", "met", "at", "entry", "own", "begin", "stop", "entries", "parts", "froms"),
     *("widths", "offsets", "reaches", "reach_0", "low_cell", "high_cell", "known_start", "matched_start", "matched_p0"),
     *("c0", "c1", "p0", "p1", "k0", "v0", "m0", "part_0", "whole_0", "hot", "_", "0", "1", "column", "start end row"),
 ]
-STRANGE = ["", " ", "a.b", "a`b", "*", "`", "it's", 'say "so"', "A", "a", "ß", "Side", "new\nline", "select", "%s", "{}"]
+STRANGE = [
+    "",
+    " ",
+    "a.b",
+    "a`b",
+    "*",
+    "`",
+    "it's",
+    'say "so"',
+    "A",
+    "a",
+    "ß",
+    "Side",
+    "new\nline",
+    "select",
+    "%s",
+    "{}",
+]
 
 NAMES = INSIDE + STRANGE
 

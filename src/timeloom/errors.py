@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Iterable
 
+SHOWN = 80
+"""Values in messages are cut to so many characters: a table given by mistake would fill the screen."""
+
 
 class TimeloomError(Exception):
     """Base of all errors that Timeloom raises on purpose."""
@@ -31,3 +34,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return "Did you mean " + " or ".join(repr(candidate) for candidate in close) + "?"
     return "Known: " + ", ".join(names) + "."
+
+
+def shown(value: object) -> str:
+    """A value as text for a message, cut to a reasonable length."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

@@ -200,7 +200,9 @@ def forge(arrays: dict[str, Any], meta: dict[str, Any], rng: random.Random) -> N
             inner = rng.choice(list(found))
             found[inner] = forged_list(found[inner], rng)
         else:
-            meta[fact] = forged_list(found, rng) if isinstance(found, list) and rng.random() < 0.7 else rng.choice(VALUES)
+            meta[fact] = (
+                forged_list(found, rng) if isinstance(found, list) and rng.random() < 0.7 else rng.choice(VALUES)
+            )
 
 
 def forged_list(found: Any, rng: random.Random) -> Any:

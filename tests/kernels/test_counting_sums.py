@@ -1,43 +1,70 @@
-"""Sums in integer parts: exact where the column allows, overflow noticed exactly."""
+"""Sums in integer parts: exact for all magnitudes, rounded once."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limbs_of
+from timeloom.kernels.aggregate_means import integer_means
+from timeloom.kernels.counting_sums import (
+    double_limbs,
+    double_totals,
+    fits_int64,
+    integer_limbs,
+    integer_totals,
+)
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
+WIDE = st.integers(-(2**120), 2**120)
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
+COUNTS = st.integers(1, 2**31 - 1)
 
 
-def total(values):
-    cut = limbs_of(np.array(values, np.float64))
-    return float(joined_limbs([limb.sum(keepdims=True) for limb in cut.limbs], cut.scale, cut.bits)[0])
+def nearest(value):
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
-@given(st.lists(st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-9), min_size=1, max_size=30))
-def test_sums_are_rounded_once(values):
-    exact = math.fsum(values)
-    assert abs(total(values) - exact) <= math.ulp(exact)
+def summed(limbs):
+    return [limb.position for limb in limbs], [limb.weights.sum(keepdims=True) for limb in limbs]
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300), min_size=1))
-def test_any_doubles_within_the_documented_grid(values):
-    cut = limbs_of(np.array(values, np.float64))
-    grid = len(values) * max(abs(value) for value in values) * 2.0**-140
-    assert len(cut.limbs) <= 4
-    assert abs(total(values) - math.fsum(values)) <= grid + math.ulp(math.fsum(values))
+def words(values):
+    low = [(value + 2**63) % 2**64 - 2**63 for value in values]
+    high = [(value - lower) >> 64 for value, lower in zip(values, low, strict=True)]
+    return np.array(low, np.int64), np.array(high, np.int64)
 
 
-def test_small_values_survive_beside_large_ones():
-    assert total([1e15, 0.1, -1e15, 0.2]) == math.fsum([0.1, 0.2])
+@given(st.lists(DOUBLES, min_size=1, max_size=30), COUNTS)
+def test_sums_and_means_of_doubles_are_rounded_once(values, count):
+    parts = summed(double_limbs(np.array(values)))
+    exact = sum(map(Fraction, values))
+    assert double_totals(*parts).tolist() == [nearest(exact)]
+    assert double_totals(*parts, np.array([count])).tolist() == [nearest(exact / count)]
 
 
-def test_the_largest_and_smallest_magnitudes():
-    for value in (1.7e308, 5e-324, 0.0):
-        assert total([value]) == value
-    assert total([1.7e308, 1.7e308]) == math.inf
+@given(st.integers(-60, 60), COUNTS)
+def test_means_below_the_normal_numbers_are_rounded_once(units, count):
+    value = math.ldexp(units, -1074)
+    parts = summed(double_limbs(np.array([value])))
+    assert double_totals(*parts, np.array([count])).tolist() == [nearest(Fraction(value) / count)]
+
+
+def test_columns_of_near_magnitudes_need_few_limbs():
+    prices = np.random.default_rng(0).uniform(1, 1000, 1_000_000)
+    assert len(double_limbs(prices)) <= 3
+    assert len(double_limbs(np.array([1e300, 1.0]))) <= 6
+
+
+@given(st.lists(WIDE, min_size=1, max_size=6), st.integers(1, 10**6))
+def test_sums_and_means_of_wide_integers_are_exact(values, count):
+    lower, upper = integer_totals(*summed(integer_limbs(*words(values))))
+    assert (int(upper[0]) << 64) + int(lower[0]) % 2**64 == sum(values)
+    assert integer_means(lower, upper, np.array([count])).tolist() == [nearest(Fraction(sum(values), count))]
 
 
 @given(st.lists(INT64, max_size=6))
@@ -46,12 +73,3 @@ def test_sums_that_pass_the_check_cannot_overflow(values):
         assert sum(abs(value) for value in values) < 2**63
     else:
         assert sum(abs(value) for value in values) >= 2**63 - (2 * len(values) << 32)
-
-
-@given(st.lists(INT64, min_size=1, max_size=6))
-def test_halves_tell_exactly_which_sums_overflow(values):
-    upper, lower = (part.sum(keepdims=True) for part in halves(np.array(values, np.int64)))
-    whole, overflow = joined_halves(upper, lower)
-    fits = -(2**63) <= sum(values) < 2**63
-    assert bool(overflow[0]) is not fits
-    assert not fits or int(whole[0]) == sum(values)

@@ -3,9 +3,9 @@
 import pandas as pd
 import pyarrow as pa
 import pytest
-from strange_names import NAMES, WRITTEN, numbered, table, verbs
 
 import timeloom as tl
+from strange_names import NAMES, WRITTEN, numbered, table, verbs
 
 
 def columns(found: pa.Table) -> list[list[object]]:

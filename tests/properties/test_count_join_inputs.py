@@ -53,7 +53,7 @@ def test_aggregates_of_many_types():
     assert aggregated(pa.array(["x", "y", "a"]).dictionary_encode(), "max") == ["x", "y"]
     prices = pa.array([decimal.Decimal("1.10"), decimal.Decimal("2.20"), None])
     assert aggregated(prices, "sum") == [decimal.Decimal("1.10"), decimal.Decimal("3.30")]
-    assert aggregated(prices, "avg") == [1.1, pytest.approx(1.65)]
+    assert aggregated(prices, "avg") == [decimal.Decimal("1.10"), decimal.Decimal("1.65")]
     days = [dt.date(2024, 1, day) for day in (3, 1, 2)]
     assert aggregated(pa.array(days), "min") == [days[0], days[1]]
     assert aggregated(pa.array([1.0, math.nan, 2.0]), "min") == [1.0, 1.0]
@@ -111,7 +111,7 @@ def test_invalid_rows_are_set_aside():
         ({"aggregates": {"m": ("v", "median")}}, "there is no function 'median'"),
         ({"aggregates": {"m": ("v", "stddev")}}, "'stddev' cannot be had without listing the pairs"),
         ({"aggregates": {"m": "sum"}}, "sum needs a column"),
-        ({"aggregates": ["sum"]}, "is no mapping"),
+        ({"aggregates": ["sum"]}, "aggregates takes a mapping"),
         ({"aggregates": {"count": ("v", "sum")}}, "both named 'count'"),
         ({"name": "who"}, "the left table has a column 'who' already"),
         ({"name": ""}, "is no column name"),
@@ -129,10 +129,12 @@ def test_columns_that_cannot_be_aggregated():
         aggregated(pa.array([[1], [2], [3]]), "min")
     with pytest.raises(tl.InvalidInputError, match="no column 'w'"):
         tl.count_join(LEFT, RIGHT, aggregates={"x": ("w", "sum")})
-    with pytest.raises(tl.InvalidInputError, match="has values beyond int64"):
+    with pytest.raises(tl.InvalidInputError, match="does not fit into an int64 for 2 left rows"):
         aggregated(pa.array([2**64 - 1, 0, 0], pa.uint64()), "sum")
-    with pytest.raises(tl.InvalidInputError, match="more than 18 digits"):
-        aggregated(pa.array([decimal.Decimal(10**30), None, None]), "sum")
+    with pytest.raises(tl.InvalidInputError, match="more than 38 digits in 1 left rows"):
+        aggregated(
+            pa.array([decimal.Decimal(10**38 - 1), decimal.Decimal(10**38 - 1), None], pa.decimal128(38, 0)), "sum"
+        )
 
 
 def test_explain_tells_ranks_from_sweeps():

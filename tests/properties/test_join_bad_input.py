@@ -34,7 +34,7 @@ def with_column(name, values, kind=None):
         (lambda: tl.join(ROWS, ROWS, period=("start", "start")), tl.UsageError, "two columns"),
         (lambda: tl.Period(closed="open"), tl.UsageError, "closed='open' is unknown"),
         (lambda: tl.join(ROWS, ROWS, columns=["start", "ned"]), tl.UsageError, "asks for 'ned'.*'end'"),
-        (lambda: tl.join(ROWS, ROWS, suffixes="_x"), tl.UsageError, "no pair of texts"),
+        (lambda: tl.join(ROWS, ROWS, suffixes="_x"), tl.UsageError, "suffixes takes a pair of texts"),
         (lambda: tl.join(ROWS, ROWS, overlap=True, how="semi"), tl.UsageError, "overlap=True needs pairs"),
         (lambda: tl.join(ROWS, ROWS, on_invalid="ignore"), tl.UsageError, "on_invalid='ignore' is unknown"),
         (lambda: tl.join(ROWS, ROWS, empty="keep"), tl.UsageError, "empty='keep' is unknown"),

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from key_values import KEYS, equal, may_be_equal, value
 
 import timeloom as tl
+from key_values import KEYS, equal, may_be_equal, value
 from timeloom.engines.key_types import common_type
 
 PAIRS = list(itertools.product(KEYS, KEYS))

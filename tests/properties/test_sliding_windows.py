@@ -150,7 +150,7 @@ def test_invalid_rows_are_refused_dropped_or_set_aside():
         ({"select": {"x": ("w", "sum")}}, tl.InvalidInputError, "has no column 'w'"),
         ({"select": {"x": ("v", "top", 0)}}, tl.UsageError, "'top' needs how many"),
         ({"rows": True, "deltas": True}, tl.UsageError, "ask for two results"),
-        ({"select": "count"}, tl.UsageError, "is no mapping"),
+        ({"select": "count"}, tl.UsageError, "select takes a mapping"),
         ({"select": {"x": ("v", lambda values: 1 / 0)}}, tl.InvalidInputError, "ZeroDivisionError.*for step 0"),
         ({"sys_period": ("from", "to")}, tl.InvalidInputError, "has no column 'from'"),
     ],

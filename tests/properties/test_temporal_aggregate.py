@@ -237,7 +237,7 @@ def test_bad_aggregates_say_what_to_do():
         ({"x": "sum"}, r"sum needs a column, such as \('price', 'sum'\)"),
         ({"x": 5}, "aggregate 'x' is 5; give 'count', or a column and a function"),
         ({"start": "count"}, "an aggregate is named 'start', like a grouping or period column"),
-        (["count"], "is no mapping; give result names"),
+        (["count"], "aggregates takes a mapping"),
     ]
     for aggregates, words in cases:
         with pytest.raises(tl.UsageError, match=words):

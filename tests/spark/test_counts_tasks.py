@@ -3,7 +3,6 @@
 No Spark runs here: the tests send rows as the plans do, for boundaries that a plan would hardly choose.
 """
 
-import math
 from bisect import bisect_right
 from collections import defaultdict
 
@@ -12,12 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import types as T
 
 import timeloom as tl
 from dealing import deal
 from drawing import keys_for, periods
-from timeloom.engines.spark.counting_parts import EXTREME, TERMS
+from timeloom.engines.spark.counting_parts import EXTREME, PRESENT, TOTAL, finish
 from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting_totals import parts_of
 from timeloom.engines.spark.parcels import SideLayout
@@ -95,12 +93,20 @@ def matcher_of(pieces):
 
 def added_up(part, values):
     known = [value for value in values if value is not None]
-    if part.role == TERMS:
-        terms = [term for value in known for term in value]
-        return math.fsum(terms) if terms else None
+    if part.role == TOTAL:
+        return [number for value in known for number in value]
     if part.role == EXTREME:
         return (min if part.measure.function == "min" else max)(known, default=None)
     return sum(known)
+
+
+def finished(measure, total):
+    """A measure from what all tasks report."""
+    known = {part.role: value for part, value in total.items() if part.measure == measure}
+    if TOTAL not in known:
+        return next(iter(known.values()))
+    add = finish(measure, pa.float64(), pa.float64())
+    return add(pa.array([known[TOTAL]], pa.list_(pa.int64())), pa.array([known[PRESENT]]))[0].as_py()
 
 
 def counted(left, right, relation, bounds, best=None):
@@ -113,7 +119,7 @@ def counted(left, right, relation, bounds, best=None):
     algorithm = "ranks" if relation == tl.allen.intersects else "dominance"
     task = CountTask(matcher_of(pieces), relation.boxes(), algorithm, MEASURES, places, names, best)
     found = [tuple(row.values()) for batch in batches for out in task([batch]) for row in out.to_pylist()]
-    parts = parts_of(MEASURES, T.StructType([T.StructField("value", T.DoubleType())]))
+    parts = parts_of(MEASURES)
     reported = ("start", "end", "key", "count", *(part.name for part in parts))
     partial = PartialCountTask(matcher_of(pieces), parts, PLACES, reported)
     known = defaultdict(list)
@@ -125,11 +131,9 @@ def counted(left, right, relation, bounds, best=None):
     for row, low, high in zip(left.to_pylist(), *reached, strict=True):
         if low <= high and bisect_right(bounds, low) < bisect_right(bounds, high):
             rows = known.get((row["start"], row["end"], row["key"]), [])
-            total = {part.name: added_up(part, [one[part.name] for one in rows]) for part in parts}
-            present, terms, mean, _, least, greatest = total.values()
-            mean = None if not present else mean / present
+            total = {part: added_up(part, [one[part.name] for one in rows]) for part in parts}
             count = sum(one["count"] for one in rows)
-            found.append((*row.values(), count, present, terms, mean, least, greatest))
+            found.append((*row.values(), count, *(finished(measure, total) for measure in MEASURES)))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeloom.bitemporal.layout import Key, Version, facts_table
 from timeloom.engines.frames import require_columns
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
@@ -104,7 +104,7 @@ class Batch:
         if not affected:
             found = "no current row" if not versions else f"no current row that overlaps the portion {portion!r}"
             raise InvalidInputError(
-                f"the key {key if len(key) > 1 else key[0]!r} has {found}; expected one to change: insert it first"
+                f"the key {shown(key if len(key) > 1 else key[0])} has {found}; expected one to change: insert it first"
             )
         kept = [v for v in versions if not (v.app_start < high and low < v.app_end)]
         for old in affected:
@@ -144,5 +144,5 @@ class Batch:
         begin = MIN_TICK if low is None else self.layout.app_time.ticks_of(low, "portion")
         stop = FOREVER if high is None else self.layout.app_time.ticks_of(high, "portion")
         if begin >= stop:
-            raise UsageError(f"portion={portion!r} covers no time; give (from, to) with from before to")
+            raise UsageError(f"portion={shown(portion)} covers no time; give (from, to) with from before to")
         return begin, stop

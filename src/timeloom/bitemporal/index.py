@@ -21,14 +21,26 @@ from timeloom.engines.frames import to_arrow
 from timeloom.engines.history import History, read_history
 from timeloom.engines.slides import MEANING_CODES, lay_out
 from timeloom.engines.ticks import TimeType
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bisw import SNAPSHOT, Ticks
+from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meaning, Slide, check_meaning
 from timeloom.model.sliding_windows import read_select
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
 
 DEFAULT_CHECKPOINT = 1_000_000
+
+
+def _numbers(rows: Any) -> Ticks:
+    """Row numbers as a caller gives them."""
+    try:
+        numbers = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{shown(rows)} are no row numbers; give a list of integers") from error
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise UsageError(f"{shown(rows)} are no row numbers; give a list of integers")
+    return numbers.astype(np.int64)
 
 
 class BitemporalIndex:
@@ -69,6 +81,7 @@ class BitemporalIndex:
     Any number of threads may read while one writes. A reader sees the state after a whole batch, never one between.
     """
 
+    @checked
     def __init__(
         self,
         table: Any = None,
@@ -114,6 +127,7 @@ class BitemporalIndex:
         """Bytes that the index holds besides the four time columns."""
         return self._now.lines.nbytes
 
+    @checked
     def append(self, table: Any) -> None:
         """Add versions, none of which begins before the latest system time; their numbers go on from ``len(index)``.
 
@@ -121,10 +135,12 @@ class BitemporalIndex:
         """
         self.apply(table)
 
+    @checked
     def end(self, rows: "Ticks | list[int]", at: Instant) -> None:
         """End rows, by their numbers, at a system time."""
         self.apply(None, dict.fromkeys(read_numbers(rows).tolist(), at))
 
+    @checked
     def apply(self, rows: Any = None, ended: "Mapping[int, Instant] | None" = None) -> None:
         """Apply a batch of transactions as one: a table of new versions, and row numbers with their system ends.
 
@@ -167,6 +183,7 @@ class BitemporalIndex:
             if self._now is before:
                 batch.undo()
 
+    @checked
     def checkpoint(self, at: "Instant | None" = None) -> None:
         """Take a checkpoint at a system time that has been reached; by default the latest."""
         with self._lock:
@@ -176,6 +193,7 @@ class BitemporalIndex:
                 raise UsageError(f"a checkpoint at {at!r} is after the latest system time {self.latest!r}; wait for it")
             self._now = replace(now, lines=now.lines.checkpointed(tick))
 
+    @checked
     def windows(
         self,
         *,
@@ -227,6 +245,7 @@ class BitemporalIndex:
             lambda: expressions_of(measures, payload),
         )
 
+    @checked
     def as_of(self, *, sys: "Instant | None" = None, app: Instant) -> Ticks:
         """The rows valid at an instant of each time; by default at the latest system time."""
         now = self._now
@@ -237,6 +256,7 @@ class BitemporalIndex:
         corner = np.array([at, at, valid_at, valid_at], np.int64)
         return now.numbers.of(now.lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))
 
+    @checked
     def rows(self, numbers: "Ticks | list[int]") -> pa.Table:
         """The rows of the table with these numbers."""
         now, wanted = self._now, read_numbers(numbers)
@@ -244,6 +264,7 @@ class BitemporalIndex:
         now.numbers.check(wanted)
         return now.payload.take(pa.array(wanted))
 
+    @checked
     def cells(self, *, sys: "tuple[Instant, Instant] | None" = None) -> pa.Table:
         """The events by application time and system time, none of them empty: the index as the thesis draws it.
 
@@ -259,11 +280,13 @@ class BitemporalIndex:
             low, high = (self._tick(instant, 0, "sys") for instant in sys)
         return cells_of(now.lines.columns.view(), now.numbers.pinned(), low, high, types, net=not self._retroactive)
 
+    @checked
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the index to one file, which replaces an earlier one only when it is whole."""
         persistence.save_index(path, self)
 
     @classmethod
+    @checked
     def load(cls, path: "str | os.PathLike[str]") -> "BitemporalIndex":
         """Read an index from its file; the arrays are memory-mapped."""
         return persistence.load_index(path, cls)

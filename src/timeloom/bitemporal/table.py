@@ -22,6 +22,7 @@ from timeloom.bitemporal.persistence import bytes_table, table_bytes
 from timeloom.engines.ticks import TimeType, column_ticks
 from timeloom.errors import UsageError
 from timeloom.model.naming import column_names
+from timeloom.model.options import checked
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import FOREVER, Span
 
@@ -60,6 +61,7 @@ class BitemporalTable:
     ([40], [50])
     """
 
+    @checked
     def __init__(self, key: "str | Sequence[str]") -> None:
         self._state = Chronicle(Layout(tuple(column_names("key", key))))
         self._current: dict[Key, list[Version]] = {}
@@ -81,16 +83,20 @@ class BitemporalTable:
         """Open a batch: ``with table.batch() as batch: batch.insert(…, sys=1); batch.delete(…, sys=2)``."""
         return Batch(self)
 
+    @checked
     def insert(self, rows: Any, *, sys: Instant) -> None:
         """Insert facts at a system time: a table, a dict, or a list of dicts, with ``app_start`` and ``app_end``."""
         with self.batch() as batch:
             batch.insert(rows, sys=sys)
 
+    @checked
     def update(self, key: Any, values: Mapping[str, Any], *, sys: Instant, portion: "Portion | None" = None) -> None:
         """Change values of a key at a system time; ``portion=(from, to)`` limits the application time."""
+        column_names("values", list(values))
         with self.batch() as batch:
             batch.update(key, values, sys=sys, portion=portion)
 
+    @checked
     def delete(self, key: Any, *, sys: Instant, portion: "Portion | None" = None) -> None:
         """Delete a key at a system time; ``portion=(from, to)`` limits the application time."""
         with self.batch() as batch:
@@ -100,6 +106,7 @@ class BitemporalTable:
         """All versions, in order of arrival: the columns of the facts, and both periods; open ends are null."""
         return self._state.history
 
+    @checked
     def as_of(self, *, sys: "Instant | None" = None, app: "Instant | None" = None) -> pa.Table:
         """The versions believed at a system time (by default the latest), valid at an application time (or at any)."""
         state = self._state
@@ -125,6 +132,7 @@ class BitemporalTable:
             self._indexes.add(index)
             return index
 
+    @checked
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to one file, which replaces an earlier one only when it is whole."""
         state = self._state
@@ -132,6 +140,7 @@ class BitemporalTable:
         storage.save(path, KIND, VERSION, {"history": table_bytes(state.history)}, meta)
 
     @classmethod
+    @checked
     def load(cls, path: "str | os.PathLike[str]") -> "BitemporalTable":
         """Read a table from its file."""
         return storage.restore(path, KIND, VERSION, cls._restored)

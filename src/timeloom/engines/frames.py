@@ -1,12 +1,12 @@
 """Tables of any kind, to Arrow and back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from timeloom.engines.foreign_types import with_durations, with_named_zones
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, TimeloomError, UsageError, did_you_mean
 
 Restore = Callable[[pa.Table], Any]
 """Turns an Arrow table into the kind of table that the user gave."""
@@ -19,7 +19,12 @@ def is_spark(frame: object) -> bool:
 
 def to_arrow(frame: object, side: str) -> tuple[pa.Table, Restore]:
     """Convert a local table to Arrow, and say how to convert a result back into its kind."""
-    table, restore = _converted(frame, side)
+    try:
+        table, restore = _converted(frame, side)
+    except (pa.ArrowException, ValueError, TypeError, AttributeError, NotImplementedError) as error:
+        if isinstance(error, TimeloomError):
+            raise
+        raise InvalidInputError(f"the {side} table cannot be read as an Arrow table: {error}") from error
     refuse_repeated(table.column_names, side)
     return table, restore
 
@@ -64,16 +69,25 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
         return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), _to_pandas
     if package == "polars" and type(frame).__name__ == "LazyFrame":
         raise UsageError(f"the {side} input is a polars LazyFrame, which has no rows yet; call .collect() first")
-    if package == "polars":
+    if package == "polars" and type(frame).__name__ == "DataFrame":
         return frame.to_arrow(), _to_polars  # type: ignore[attr-defined]
     if package in ("duckdb", "_duckdb"):
         return with_durations(pa.table(frame.to_arrow_table())), _to_duckdb  # type: ignore[attr-defined]
-    if hasattr(frame, "__arrow_c_stream__"):
+    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, type):
         return pa.table(frame), _identity
     raise UsageError(
         f"the {side} input is a {type(frame).__name__}; give a Spark DataFrame or a table that exports Arrow "
         "(pyarrow, pandas, polars, DuckDB); pyarrow.table({...}) makes one from lists"
     )
+
+
+def _refuse_repeated(names: Sequence[object], side: str) -> None:
+    texts = [str(name) for name in names]
+    repeated = sorted({name for name in texts if texts.count(name) > 1})
+    if repeated:
+        raise InvalidInputError(
+            f"the {side} table has more than one column named {', '.join(map(repr, repeated))}; rename them first"
+        )
 
 
 def _identity(table: pa.Table) -> pa.Table:

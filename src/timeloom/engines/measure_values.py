@@ -11,6 +11,8 @@ from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 TEN_38 = 10**38
+MEAN_PLACES = 4
+"""The decimal places that an average of decimals has more than the decimals themselves."""
 
 
 def masked(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> pa.Array:
@@ -66,7 +68,20 @@ def _decimal_words(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks]:
     return lower, upper
 
 
-def decimals(lower: Ticks, upper: Ticks, kind: pa.DataType, missing: NDArray[np.bool_], measure: Measure) -> pa.Array:
+def mean_type(kind: pa.DataType) -> tuple[pa.DataType, int]:
+    """The type of an average of decimals, and the factor by which its last place is finer."""
+    places = max(0, min(MEAN_PLACES, 38 - kind.precision))
+    return pa.decimal128(min(38, kind.precision + places), kind.scale + places), 10**places
+
+
+def decimals(
+    lower: Ticks,
+    upper: Ticks,
+    kind: pa.DataType,
+    missing: NDArray[np.bool_],
+    measure: Measure,
+    where: str = "periods",
+) -> pa.Array:
     """Decimals from their lower and upper 64 bits; more than 38 digits are an error."""
     limit_low, limit_high = TEN_38 % 2**64, TEN_38 >> 64
     unsigned = lower.view(np.uint64)
@@ -77,7 +92,7 @@ def decimals(lower: Ticks, upper: Ticks, kind: pa.DataType, missing: NDArray[np.
     if over.size:
         raise InvalidInputError(
             f"aggregate {measure.name!r}: the {measure.function} of {measure.column!r} has more than 38 digits in "
-            f"{over.size} periods; cast {measure.column!r} to double first"
+            f"{over.size} {where}; cast {measure.column!r} to double first"
         )
     words = np.empty((lower.size, 2), np.int64)
     words[:, 0], words[:, 1] = lower, upper

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from timeloom.engines.key_types import comparable, plain_values
 from timeloom.engines.keys import NO_KEY, numbered
 from timeloom.engines.measure_task import Sweep, Task
-from timeloom.engines.measure_values import decimals, double_values, masked, order_codes, unfit
+from timeloom.engines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
@@ -25,8 +25,6 @@ from timeloom.kernels.order import Ticks
 from timeloom.model.measures import Measure
 
 MAX_LIST = 2**31 - 1
-MEAN_PLACES = 4
-"""The decimal places that an average of decimals has more than the decimals themselves."""
 
 
 def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None) -> dict[str, pa.Array]:
@@ -79,9 +77,8 @@ def integer_mean(kind: pa.DataType, lower: Ticks, upper: Ticks | None, present: 
     """Averages of whole numbers from their sums, given by their lower and upper 64 bits, and their counts."""
     missing = present == 0
     if pa.types.is_decimal(kind):
-        places = max(0, min(MEAN_PLACES, 38 - kind.precision))
-        wide = pa.decimal128(min(38, kind.precision + places), kind.scale + places)
-        means = wide_means(lower, _upper(lower, upper), present, 10**places)
+        wide, factor = mean_type(kind)
+        means = wide_means(lower, _upper(lower, upper), present, factor)
         return decimals(*means, wide, missing, measure)
     if pa.types.is_duration(kind):
         return masked(wide_means(lower, _upper(lower, upper), present, 1)[0], missing).cast(kind)

@@ -21,6 +21,7 @@ HIDDEN = 1 << FRACTION
 SPECIAL = 0x7FF
 BIAS = 1075
 COUNT_BITS = 32
+LEAST_EXPONENT = -1074
 
 
 @compiled
@@ -70,6 +71,15 @@ def nearest(magnitude: Ticks, exponent: int) -> float:
             rest |= magnitude[k]
         head |= rest != 0
         exponent += WIDTH * (top - 1) - (31 - bits)
+    below = LEAST_EXPONENT - exponent
+    if below > 0 and math.frexp(float(head))[1] + exponent <= LEAST_EXPONENT + FRACTION + 1:
+        # Fewer bits are left than doubles have: round here, as rounding twice would be wrong.
+        if below > 62:
+            return 0.0
+        rest, half = head & ((1 << below) - 1), 1 << (below - 1)
+        head >>= below
+        head += rest > half or (rest == half and head & 1 == 1)
+        exponent = LEAST_EXPONENT
     fraction, binary = math.frexp(float(head))
     return math.inf if binary + exponent > 1024 else math.ldexp(fraction, binary + exponent)
 

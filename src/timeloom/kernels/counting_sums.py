@@ -1,8 +1,9 @@
 """Weights for sums over rectangles, cut into integers whose sums cannot overflow.
 
 A sum over a rectangle is a difference of larger sums. In floating point that would lose the small ones, and the result
-would depend on the order of the rows. So doubles are cut into a few integers each, relative to the largest magnitude of
-the column, and large integers into an upper and a lower half; sums of these are exact, whatever their order.
+would depend on the order of the rows. So every value is cut into a few integers, its limbs, each of which counts a
+power of two; sums of limbs are exact, whatever their order, and are put together and rounded once. Only the powers that
+occur have limbs, so a column of near magnitudes has two or three, and one of all magnitudes has many.
 """
 
 from typing import NamedTuple
@@ -10,21 +11,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.aggregate_exact import BIAS, FRACTION, HIDDEN, SPECIAL, WIDTH, add, carry
+from timeloom.kernels.aggregate_means import nearest_quotient
+from timeloom.kernels.aggregate_wide import DIGITS, halves
+from timeloom.kernels.jit import compiled
+
 Integers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
 SAFE_BITS = 62
-MOST_LIMBS = 4
 HALF = 32
 LOWER = (1 << HALF) - 1
 
 
-class Limbs(NamedTuple):
-    """Finite doubles as ``sum(limb[i] * 2**(scale - i * bits))``, rounded to that grid after four limbs."""
+class Limb(NamedTuple):
+    """What values hold of ``2**position``."""
 
-    limbs: list[Integers]
-    scale: int
-    bits: int
+    position: int
+    weights: Integers
 
 
 def fits_int64(weights: Integers) -> bool:
@@ -32,53 +36,77 @@ def fits_int64(weights: Integers) -> bool:
     return (int(np.abs(weights >> HALF).sum()) + weights.size) << HALF < 2**63
 
 
-def halves(weights: Integers) -> tuple[Integers, Integers]:
-    """Cut integers into upper and lower halves; sums of up to 2**31 of either cannot overflow."""
-    return weights >> HALF, weights & LOWER
+def integer_limbs(low: Integers, high: Integers | None) -> list[Limb]:
+    """Cut integers ``low + 2**64 * high`` into halves of words; sums of up to 2**31 of these cannot overflow."""
+    words = [(0, low)] if high is None else [(0, low), (2 * HALF, high)]
+    limbs = [
+        limb
+        for at, word in words
+        for limb in (Limb(at, word & LOWER), Limb(at + HALF, word >> HALF))
+        if limb.weights.any()
+    ]
+    return limbs or [Limb(0, low)]
 
 
-def joined_halves(upper: Integers, lower: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Put sums of halves together, and mark those that do not fit into an int64; these are meaningless."""
-    whole = upper + (lower >> HALF)
-    overflow = (whole < -(2 ** (HALF - 1))) | (whole >= 2 ** (HALF - 1))
-    return (np.where(overflow, 0, whole) << HALF) + (lower & LOWER), overflow
+def double_limbs(values: Doubles) -> list[Limb]:
+    """Cut finite doubles into integers of as many bits as the number of values allows."""
+    bits = values.view(np.int64)
+    exponents = np.maximum((bits >> FRACTION) & SPECIAL, 1)
+    mantissas = (bits & (HIDDEN - 1)) | np.where(bits >> FRACTION & SPECIAL, HIDDEN, 0)
+    width = SAFE_BITS - max(values.size, 1).bit_length()
+    slots, offsets = np.divmod(exponents, width)
+    rest = mantissas >> (width - offsets)
+    parts = [(mantissas & ((1 << (width - offsets)) - 1)) << offsets, rest & ((1 << width) - 1), rest >> width]
+    signs = np.where(bits < 0, -1, 1)
+    wanted: dict[int, Integers] = {}
+    for number, part in enumerate(parts):
+        for slot in np.unique(slots[part != 0]).tolist():
+            here = np.where(slots == slot, part * signs, 0)
+            wanted[slot + number] = wanted[slot + number] + here if slot + number in wanted else here
+    limbs = [Limb(slot * width - BIAS, wanted[slot]) for slot in sorted(wanted)]
+    return limbs or [Limb(0, np.zeros(values.size, np.int64))]
 
 
-def limbs_of(weights: Doubles) -> Limbs:
-    """Cut finite doubles into integers, as many as are needed to keep every bit, but at most four."""
-    bits = SAFE_BITS - max(weights.size, 1).bit_length()
-    scale = int(np.frexp(np.abs(weights).max(initial=0.0))[1]) - bits
-    rest = np.ldexp(weights, -scale)
-    limbs: list[Integers] = []
-    while len(limbs) < MOST_LIMBS and (not limbs or rest.any()):
-        whole = np.rint(rest)
-        limbs.append(whole.astype(np.int64))
-        rest = np.ldexp(rest - whole, bits)
-    return Limbs(limbs, scale, bits)
+def double_totals(positions: list[int], sums: list[Integers], counts: Integers | None = None) -> Doubles:
+    """Put sums of limbs together and round them to doubles; with counts, round the means."""
+    least = min(positions)
+    size = (max(positions) - least + 64) // WIDTH + 3
+    places = np.array(positions, np.int64) - least
+    counts = np.ones(sums[0].size, np.int64) if counts is None else counts
+    return round_totals(places, np.stack(sums), counts, size, least)
 
 
-def joined_limbs(sums: list[Integers], scale: int, bits: int) -> Doubles:
-    """Put sums of limbs together: carry from the lowest limb upwards, then add with compensation and round."""
-    terms = limb_terms(sums, bits)
-    result, error = terms[0], np.zeros_like(terms[0])
-    for term in terms[1:]:
-        added = result + term
-        back = added - result
-        error += (result - (added - back)) + (term - back)
-        result = added
-    with np.errstate(over="ignore"):
-        return np.ldexp(result + error, scale)
+def integer_totals(positions: list[int], sums: list[Integers]) -> tuple[Integers, Integers]:
+    """Put sums of integer limbs together: the lower and the upper 64 bits; more than 128 bits saturate."""
+    return wide_totals(np.array(positions, np.int64), np.stack(sums))
 
 
-def limb_terms(sums: list[Integers], bits: int) -> list[Doubles]:
-    """Sums of limbs as doubles that, added up and multiplied by ``2**scale``, are the total; the largest come first."""
-    carried: list[Integers] = []
-    carry = np.zeros_like(sums[0])
-    for limb in reversed(sums[1:]):
-        total = limb + carry
-        carry = (total + (1 << (bits - 1))) >> bits
-        carried.append(total - (carry << bits))
-    top = sums[0] + carry
-    terms = [((top >> HALF) << HALF).astype(np.float64), (top & LOWER).astype(np.float64)]
-    terms += [np.ldexp(limb.astype(np.float64), -bits * (at + 1)) for at, limb in enumerate(reversed(carried))]
-    return terms
+@compiled
+def round_totals(places: Integers, sums: NDArray[np.int64], counts: Integers, size: int, exponent: int) -> Doubles:
+    """The doubles nearest to the totals divided by the counts; a count of 0 gives 0."""
+    totals = np.zeros(counts.size, np.float64)
+    digits, magnitude = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for row in range(counts.size):
+        if counts[row] == 0:
+            continue
+        digits[:] = 0
+        for limb in range(places.size):
+            add(digits, sums[limb, row], places[limb], 1)
+        negative = carry(digits, magnitude)
+        value = nearest_quotient(magnitude, counts[row], exponent)
+        totals[row] = -value if negative else value
+    return totals
+
+
+@compiled
+def wide_totals(positions: Integers, sums: NDArray[np.int64]) -> tuple[Integers, Integers]:
+    """Add the limbs of each row and write out both words."""
+    rows = sums.shape[1]
+    lower, upper = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    digits = np.zeros(DIGITS, np.int64)
+    for row in range(rows):
+        digits[:] = 0
+        for limb in range(positions.size):
+            add(digits, sums[limb, row], positions[limb], 1)
+        lower[row], upper[row] = halves(digits)
+    return lower, upper

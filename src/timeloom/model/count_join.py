@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.allen import intersects
 from timeloom.model.join import Strategy, choose
 from timeloom.model.measures import Measure
@@ -15,6 +15,7 @@ from timeloom.model.relation import Relation
 SWEEPS = ("naive", "simple", "smart")
 CountAlgorithm = Literal["auto", "dominance", "ranks", "naive", "simple", "smart"]
 Ties = Literal["first", "all"]
+MOST = 2**31 - 1
 FUNCTIONS = ("sum", "avg", "min", "max", "count")
 
 
@@ -78,5 +79,5 @@ class TopRequest:
 
     def __post_init__(self) -> None:
         choose("ties", self.ties, get_args(Ties))
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
-            raise UsageError(f"k={self.k!r} is no number of rows; give 0 or more")
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 0 <= self.k <= MOST:
+            raise UsageError(f"k={shown(self.k)} is no number of rows; give 0 or more, at most {MOST:,}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -63,18 +63,18 @@ def join_kind(how: str, allowed: Sequence[str] = tuple(HOWS)) -> str:
     for kind, spellings in HOWS.items():
         if isinstance(how, str) and how.lower() in spellings and kind in allowed:
             return kind
-    raise UsageError(f"how={how!r} is unknown. {did_you_mean(str(how), allowed)}")
+    raise UsageError(f"how={shown(how)} is unknown. {did_you_mean(shown(how), allowed)}")
 
 
 def choose(option: str, value: object, known: Sequence[str]) -> None:
     """Refuse a value that is not among the known ones."""
-    if value not in known:
-        raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(str(value), known)}")
+    if not isinstance(value, str) or value not in known:
+        raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(shown(value), known)}")
 
 
 def suffix_pair(suffixes: object) -> tuple[str, str]:
     """Read the two suffixes for equal column names."""
     pair = tuple(suffixes) if isinstance(suffixes, tuple | list) else ()
     if len(pair) != 2 or not all(isinstance(suffix, str) for suffix in pair):
-        raise UsageError(f"suffixes={suffixes!r} is no pair of texts; give two, such as ('', '_right')")
+        raise UsageError(f"suffixes={shown(suffixes)} is no pair of texts; give two, such as ('', '_right')")
     return pair[0], pair[1]

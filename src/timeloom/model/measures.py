@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
+from timeloom.model.options import is_text
 
 FUNCTIONS = {
     "count": ("count",),
@@ -37,15 +38,15 @@ def read_measures(given: "Mapping[str, Any]") -> tuple[Measure, ...]:
     """Read ``{"n": "count", "total": ("price", "sum")}``."""
     if not isinstance(given, Mapping):
         raise UsageError(
-            f"aggregates={given!r} is no mapping; give result names and what they hold, such as "
+            f"aggregates={shown(given)} is no mapping; give result names and what they hold, such as "
             "{'n': 'count', 'total': ('price', 'sum')}"
         )
     return tuple(_measure(name, value) for name, value in given.items())
 
 
-def _measure(name: object, value: object) -> Measure:
-    if not isinstance(name, str) or not name:
-        raise UsageError(f"an aggregate is named {name!r}; give a text")
+def _measure(name: Any, value: object) -> Measure:
+    if not is_text(name) or not name:
+        raise UsageError(f"an aggregate is named {shown(name)}; give a text")
     if isinstance(value, str):
         function = _function(name, value)
         if function != "count":
@@ -54,7 +55,7 @@ def _measure(name: object, value: object) -> Measure:
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if len(parts) != 2 or not isinstance(parts[0], str):
         raise UsageError(
-            f"aggregate {name!r} is {value!r}; give 'count', or a column and a function such as ('price', 'sum')"
+            f"aggregate {name!r} is {shown(value)}; give 'count', or a column and a function such as ('price', 'sum')"
         )
     column, function = parts
     return Measure(name, function if callable(function) else _function(name, function), column)
@@ -65,6 +66,6 @@ def _function(name: str, given: object) -> str:
         if isinstance(given, str) and given.lower() in spellings:
             return function
     raise UsageError(
-        f"aggregate {name!r}: there is no function {given!r}. {did_you_mean(str(given), FUNCTIONS)} "
+        f"aggregate {name!r}: there is no function {shown(given)}. {did_you_mean(shown(given), FUNCTIONS)} "
         "Any callable on an array will do, too"
     )

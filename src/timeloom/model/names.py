@@ -1,8 +1,9 @@
 """Relations by name: ``"during"``, ``"iseql.before"``, ``"~iseql.start_preceding"``, ``"meets | before"``."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model import allen, iseql
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import Span
@@ -34,10 +35,10 @@ def relation(name: RelationLike, *, delta: "Span | str | None" = None, epsilon: 
     limits = {"delta": delta, "epsilon": epsilon}
     given = {option: value for option, value in limits.items() if value is not None}
     if callable(name):
-        name = f"iseql.{name.__name__}"
+        name = f"iseql.{getattr(name, '__name__', '')}"
     if isinstance(name, Relation):
         return _without_limits(name, name.name, given)
-    parts = [part.strip() for part in name.split("|")] if isinstance(name, str) else list(name)
+    parts = _parts(name)
     if not parts:
         raise UsageError("no relation given; name at least one, such as 'intersects'")
     found = [part if isinstance(part, Relation) else _named(part, given) for part in parts]
@@ -45,6 +46,16 @@ def relation(name: RelationLike, *, delta: "Span | str | None" = None, epsilon: 
     for other in found[1:]:
         result = result | other
     return result
+
+
+def _parts(name: object) -> "list[str | Relation]":
+    if isinstance(name, str):
+        return [part.strip() for part in name.split("|")]
+    parts: list[Any] = list(name) if isinstance(name, Iterable) and not isinstance(name, bytes | Mapping) else [name]
+    for part in parts:
+        if not isinstance(part, str | Relation):
+            raise UsageError(f"relation={shown(name)} is no relation; give its name, a Relation, or a list of these")
+    return parts
 
 
 def _named(name: str, given: "dict[str, Span | str]") -> Relation:

@@ -1,10 +1,10 @@
 """Which columns the result of a two-table verb has, and where each comes from. The same for every engine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 
 Origin = Literal["left", "right", "key", "overlap_start", "overlap_end"]
 
@@ -55,10 +55,11 @@ def column_names(option: str, given: "str | Sequence[str] | None") -> tuple[str,
     """Read an option that takes one column name or several."""
     if given is None:
         return ()
-    names = (given,) if isinstance(given, str) else tuple(given)
+    series = isinstance(given, Iterable) and not isinstance(given, bytes | Mapping)
+    names: tuple[Any, ...] = tuple(given) if series and not isinstance(given, str) else (given,)
     for name in names:
         if not isinstance(name, str):
-            raise UsageError(f"{option} takes column names, not {name!r}")
+            raise UsageError(f"{option} takes column names, not {shown(name)}")
     return names
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -44,13 +44,13 @@ class Period:
     def __post_init__(self) -> None:
         for option, name in (("start", self.start), ("end", self.end)):
             if not isinstance(name, str):
-                raise UsageError(f"Period {option}={name!r} is no column name; give a text")
+                raise UsageError(f"Period {option}={shown(name)} is no column name; give a text")
         if self.start == self.end:
             raise UsageError(f"a period needs two columns, but start and end are both {self.start!r}")
         spelled = _SPELLINGS.get(self.closed, self.closed) if isinstance(self.closed, str) else None
         if spelled not in _START_SHIFT:
             known = [*_START_SHIFT, *_SPELLINGS]
-            raise UsageError(f"closed={self.closed!r} is unknown. {did_you_mean(str(self.closed), known)}")
+            raise UsageError(f"closed={shown(self.closed)} is unknown. {did_you_mean(shown(self.closed), known)}")
         object.__setattr__(self, "closed", spelled)
         if not isinstance(self.truncate, bool):
             raise UsageError(f"truncate={self.truncate!r} is no choice; give True or False")

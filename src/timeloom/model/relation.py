@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.box import FREE, Box, Range, disjoint
 from timeloom.model.ticks import Axis, Span, parse_span
 
@@ -107,7 +107,7 @@ _DIFFERENCES = ("s.start - r.start", "s.start - r.end", "s.end - r.start", "s.en
 
 def _range(option: str, bounds: object) -> Range:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise UsageError(f"{option}={bounds!r} is no pair of bounds; give (lo, hi), with None for unbounded")
+        raise UsageError(f"{option}={shown(bounds)} is no pair of bounds; give (lo, hi), with None for unbounded")
     lo, hi = (None if bound is None else parse_span(bound, option) for bound in bounds)
     return (lo, hi)
 

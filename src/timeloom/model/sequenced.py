@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.join import choose, join_kind, suffix_pair
 from timeloom.model.measures import Measure
 from timeloom.model.naming import Keys
@@ -121,5 +121,5 @@ def read_within(given: Any) -> tuple[Any, Any] | None:
         return None
     pair = tuple(given) if isinstance(given, tuple | list) else ()
     if len(pair) != 2 or pair[0] is None:
-        raise UsageError(f"within={given!r} is no window; give two bounds (start, end), the end None for no end")
+        raise UsageError(f"within={shown(given)} is no window; give two bounds (start, end), the end None for no end")
     return pair[0], pair[1]

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.ticks import Span, parse_span
 
 Instant = int | date | datetime | str
 """A point on an axis: a tick, a date, a timestamp, or its ISO text."""
 
 Meaning = Literal["snapshot", "visible", "began"]
+MOST_STEPS = 2**31 - 2
 MEANINGS: tuple[Meaning, ...] = ("snapshot", "visible", "began")
 
 
@@ -47,7 +48,7 @@ class Slide:
     def __post_init__(self) -> None:
         if isinstance(self.start, bool) or not isinstance(self.start, int | date | str):
             raise UsageError(
-                f"Slide start={self.start!r} is no instant; give an int, a date, a timestamp or its ISO text"
+                f"Slide start={shown(self.start)} is no instant; give an int, a date, a timestamp or its ISO text"
             )
         object.__setattr__(self, "range", parse_span(self.range, "range"))
         object.__setattr__(self, "slide", parse_span(self.slide, "slide"))
@@ -65,7 +66,7 @@ def check_ratio(ratio: tuple[int, int]) -> tuple[int, int]:
     """Return the ratio of system slides to application slides as two ints, or say what is wrong with it."""
     parts = tuple(ratio) if isinstance(ratio, tuple | list) else ()
     if len(parts) != 2 or not all(isinstance(part, int) and not isinstance(part, bool) for part in parts):
-        raise UsageError(f"ratio={ratio!r} is no ratio; give two ints, (system slides, application slides)")
+        raise UsageError(f"ratio={shown(ratio)} is no ratio; give two ints, (system slides, application slides)")
     if min(parts) < 0 or parts == (0, 0):
         raise UsageError(
             f"ratio={parts[0]}:{parts[1]} never slides; expected two counts of at least 0, one of them above 0: "
@@ -76,8 +77,8 @@ def check_ratio(ratio: tuple[int, int]) -> tuple[int, int]:
 
 def check_steps(steps: int) -> int:
     """Return the number of slides after the initial window, or say what is wrong with it."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise UsageError(f"steps={steps!r} is no number of slides; give an int of at least 0")
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 0 <= steps <= MOST_STEPS:
+        raise UsageError(f"steps={shown(steps)} is no number of slides; give an int from 0 to {MOST_STEPS:,}")
     return steps
 
 
@@ -86,4 +87,4 @@ def check_meaning(meaning: str) -> Meaning:
     for known in MEANINGS:
         if meaning == known:
             return known
-    raise UsageError(f"meaning={meaning!r} is unknown. {did_you_mean(str(meaning), MEANINGS)}")
+    raise UsageError(f"meaning={shown(meaning)} is unknown. {did_you_mean(shown(meaning), MEANINGS)}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.measures import Measure, read_measures
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -46,7 +46,7 @@ class WindowRequest:
     def __post_init__(self) -> None:
         for option, slide in (("sys", self.sys), ("app", self.app)):
             if not isinstance(slide, Slide):
-                raise UsageError(f"{option}={slide!r} is no slide; give tl.Slide(start, range, slide)")
+                raise UsageError(f"{option}={shown(slide)} is no slide; give tl.Slide(start, range, slide)")
         check_steps(self.steps)
         object.__setattr__(self, "ratio", check_ratio(self.ratio))
         check_meaning(self.meaning)

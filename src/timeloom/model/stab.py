@@ -1,10 +1,11 @@
 """The stab as data: what was asked, checked once, for every engine."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 
@@ -24,6 +25,8 @@ class StabRequest:
 
 
 def _several(at: Any) -> tuple[Any, ...]:
+    if isinstance(at, type | ModuleType | Mapping) or (hasattr(at, "dtype") and getattr(at, "ndim", 0) > 1):
+        raise UsageError(f"at={shown(at)} is no instant; give one of the period's own type, or a list of them")
     if isinstance(at, str):
         instants = tuple(part.strip() for part in at.split(","))
     elif hasattr(at, "to_pylist"):
@@ -35,9 +38,11 @@ def _several(at: Any) -> tuple[Any, ...]:
     else:
         instants = (at,)
     for number, instant in enumerate(instants):
-        if instant is None or instant == "":
+        if instant is None or (isinstance(instant, str) and not instant):
             place = "" if len(instants) == 1 else f"[{number}]"
-            raise UsageError(f"at{place} is {instant!r}; give an instant of the period's own type, or a list of them")
+            raise UsageError(
+                f"at{place} is {shown(instant)}; give an instant of the period's own type, or a list of them"
+            )
     return instants
 
 

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from enum import Enum
 
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 
 MIN_TICK = -(2**63)
 MAX_TICK = 2**63 - 1
@@ -78,10 +78,19 @@ def parse_span(value: "Span | str", option: str) -> Span:
     """
     if isinstance(value, bool) or not isinstance(value, int | timedelta | str):
         raise UsageError(
-            f"{option}={value!r} is no span; give an int (ticks), a timedelta, or text such as '5 minutes'"
+            f"{option}={shown(value)} is no span; give an int (ticks), a timedelta, or text such as '5 minutes'"
         )
-    if not isinstance(value, str):
-        return value
+    try:
+        span = _parsed(value, option) if isinstance(value, str) else value
+    except (OverflowError, ValueError) as error:
+        raise UsageError(f"{option}={shown(value)} is longer than any span can be: {error}") from error
+    ticks = span if isinstance(span, int) else span // timedelta(microseconds=1)
+    if not MIN_TICK <= ticks <= MAX_TICK:
+        raise UsageError(f"{option}={shown(value)} does not fit into int64 ticks; leave the option out for no limit")
+    return span
+
+
+def _parsed(value: str, option: str) -> Span:
     text, total, at = value.strip(), timedelta(0), 0
     if re.fullmatch(r"[+-]?\d+", text):
         return int(text)
@@ -90,7 +99,7 @@ def parse_span(value: "Span | str", option: str) -> Span:
         unit = _UNIT_OF.get(term.group(2).lower()) if term else None
         if term is None or unit is None:
             raise UsageError(
-                f"{option}={value!r} is no span; expected a number and a unit "
+                f"{option}={shown(value)} is no span; expected a number and a unit "
                 f"({', '.join(_UNITS)}), such as '5 minutes' or '1 day 12 hours'"
             )
         total += timedelta(**{unit: float(term.group(1)) if "." in term.group(1) else int(term.group(1))})

@@ -81,8 +81,8 @@ def count_join(
     aggregates
         More columns, each from a column of the right rows: ``{"total": ("price", "sum")}``. The functions are ``sum``,
         ``avg``, ``min``, ``max`` and ``count`` (of values that are not null). Over no values they give null, and
-        ``count`` 0. Sums of doubles are exact before one final rounding, as long as the magnitudes in the column
-        differ by no more than 2**60.
+        ``count`` 0. Sums and averages are exact and rounded once, whatever the magnitudes; their types are those of
+        `temporal_aggregate`.
     delta, epsilon
         The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
     period, left_period, right_period

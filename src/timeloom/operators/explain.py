@@ -5,10 +5,12 @@ from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.explanation import Explanation
+from timeloom.model.options import checked
 from timeloom.operators.options import arguments
 from timeloom.operators.registry import verbs
 
 
+@checked
 def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Explanation:
     """Say what a call of a verb would do, and why, without making its result.
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from timeloom.errors import UsageError
+from timeloom.model.options import checked
 
 
+@checked
 def install(spark: Any) -> None:
     """Ship Timeloom's own code to the workers of a Spark session, classic or Connect.
 

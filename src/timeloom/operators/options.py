@@ -1,17 +1,17 @@
 """The options that several verbs share, read from a verb's arguments by name."""
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any
 
 from timeloom.model.naming import Keys, column_names
+from timeloom.model.options import bind
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 
 
 def arguments(function: Callable[..., Any], *args: Any, **options: Any) -> Mapping[str, Any]:
     """The arguments of a call by name, defaults included."""
-    bound = signature(function).bind(*args, **options)
+    bound = bind(function, *args, **options)
     bound.apply_defaults()
     return bound.arguments
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from timeloom.model.options import checked
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -26,11 +28,12 @@ _VERBS: dict[str, Verb] = {}
 
 
 def verb(*, inputs: tuple[str, ...], explain: Callable[..., Any] | None = None) -> Callable[[F], F]:
-    """Register a function as a verb."""
+    """Register a function as a verb: its arguments are checked by their annotations before it runs."""
 
     def register(function: F) -> F:
-        _VERBS[function.__name__] = Verb(function.__name__, function, inputs, explain)
-        return function
+        guarded = checked(function)
+        _VERBS[function.__name__] = Verb(function.__name__, guarded, inputs, explain)
+        return guarded
 
     return register
 

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from timeloom.errors import UsageError
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
+from timeloom.model.options import checked
 from timeloom.model.ticks import Span
 
 
+@checked
 def stream_join(
     left: Any,
     right: Any,
@@ -48,11 +51,15 @@ def stream_join(
     ``reason``, which is null for results. Events that were refused (late, an end without a start, …) appear with
     their id, time and reason, so that none is lost unseen.
     """
+    from timeloom.engines.frames import is_spark
     from timeloom.streaming.operator import check_options
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import Columns, key_columns
     from timeloom.streaming.structured import stream_join as run
 
+    for side, frame in (("left", left), ("right", right)):
+        if not is_spark(frame):
+            raise UsageError(f"the {side} input is a {type(frame).__name__}; stream_join takes streaming DataFrames")
     check_options(how, left_arrives, right_arrives)
     wanted, arrivals = find_relation(relation, delta=delta, epsilon=epsilon), (left_arrives, right_arrives)
     return run(left, right, Plan(wanted, how, arrivals, key_columns(on)), watermark, Columns.of(columns))

@@ -3,9 +3,11 @@
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
+from timeloom.model.options import checked
 from timeloom.query.text import deepest, error_at
 
 
+@checked
 def sql(text: str, /, **tables: Any) -> Any:
     """Run a query with sliding windows or temporal joins over tables.
 

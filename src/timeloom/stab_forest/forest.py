@@ -7,12 +7,13 @@ from typing import Any, Literal, overload
 import numpy as np
 import pyarrow as pa
 
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.skip_join import skip_join
 from timeloom.kernels.stab_forest import NODES
 from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, reach_of, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
+from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.stab_forest.arrivals import Arrivals, Order
@@ -38,6 +39,7 @@ from timeloom.stab_forest.sharing import SharedIndex
 Variant = Literal["auto", "events", "index"]
 
 VARIANTS = ("auto", "events", "index")
+MOST = 2**31 - 1
 NOTHING = np.zeros(0, np.int64)
 
 
@@ -77,10 +79,12 @@ class StabForest:
     (0, 5)
     """
 
+    @checked
     def __init__(self, *, order: Order = "start_end") -> None:
         self._shared = SharedIndex(Arrivals(order))
 
     @classmethod
+    @checked
     def build(
         cls,
         starts: Any,
@@ -224,6 +228,7 @@ class StabForest:
         with self._shared.lock:
             return self.handle(self.append(start))
 
+    @checked
     def handle(self, event: int) -> Handle:
         """A handle of an open event, by id: for events that were appended open, or after loading."""
         try:
@@ -240,7 +245,7 @@ class StabForest:
         but may make the next query rebuild the index.
         """
         if not isinstance(handle, Handle):
-            raise UsageError(f"{handle!r} is no handle; expected what begin() returned")
+            raise UsageError(f"{shown(handle)} is no handle; expected what begin() returned")
         if handle.owner is not self:
             raise UsageError(f"{handle!r} belongs to another forest; finish it with the forest that began it")
         if end is None:
@@ -310,6 +315,7 @@ class StabForest:
         finally:
             self._shared.release(index)
 
+    @checked
     def multi_stab(
         self, ts: Any, *, c: int = THRESHOLD, variant: Variant = "auto", window: Window | None = None
     ) -> Ticks:
@@ -356,6 +362,7 @@ class StabForest:
         finally:
             self._shared.release(index)
 
+    @checked
     def skip_join(
         self,
         other: "StabForest | tuple[Any, Any]",
@@ -408,11 +415,13 @@ class StabForest:
         finally:
             self._shared.release(ours)
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forest to one Arrow IPC file, with a format version and a hash of all that is in it."""
         save_forest(path, self._shared)
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> "StabForest":
         """Read a forest that `save` wrote; its arrays are checked, and stay in the file until they change.
 
@@ -436,6 +445,6 @@ def _reach(index: EventIndex, c: int, variant: Variant) -> int:
 
 
 def _threshold(c: int) -> int:
-    if not isinstance(c, int) or isinstance(c, bool) or c < 1:
-        raise UsageError(f"c={c!r} is no threshold; expected an integer of at least 1")
+    if not isinstance(c, int) or isinstance(c, bool) or not 1 <= c <= MOST:
+        raise UsageError(f"c={shown(c)} is no threshold; expected an integer from 1 to {MOST:,}")
     return c

@@ -14,6 +14,7 @@ from timeloom.kernels.order import Ticks
 from timeloom.model.box import Box
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
+from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
@@ -47,6 +48,7 @@ class EndpointCount(Guarded):
         on. All others are an error.
     """
 
+    @checked
     def __init__(
         self,
         relation: RelationLike = "intersects",
@@ -75,6 +77,7 @@ class EndpointCount(Guarded):
         """Left rows whose counts are not final."""
         return self._pending.shape[1]
 
+    @checked
     @guarded
     def push(self, left: Events, right: Events, until: int | None = None) -> Counted:
         """Take events of both sides; answer the left rows whose counts are final at the last complete instant."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 from timeloom.engines.axes import same_axis
 from timeloom.engines.ticks import TimeType
 from timeloom.errors import UsageError
+from timeloom.model.options import checked
 from timeloom.model.ticks import MIN_TICK
 from timeloom.stab_forest.forest import StabForest
 from timeloom.stab_forest.handle import Handle
@@ -40,6 +41,7 @@ class LiveForest(Guarded):
     (['b'], ['a', 'b'], 1)
     """
 
+    @checked
     def __init__(self, *, columns: dict[str, str] | None = None) -> None:
         super().__init__()
         self.forest = StabForest(order="start")
@@ -51,6 +53,7 @@ class LiveForest(Guarded):
         self._ids: list[int] = []
         self._lock = threading.RLock()
 
+    @checked
     @guarded
     def push(self, events: object, until: Any = None) -> int:
         """Take a table of events; answers how many were refused since they fit nothing that came before."""
@@ -73,6 +76,7 @@ class LiveForest(Guarded):
             self.forest.finish(self._handles.pop(number), end)
         return len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
 
+    @checked
     @guarded
     def active(self, at: Any = None) -> pa.Array:
         """The ids of the rows that are active as of now, the last complete instant, or at an instant before."""
@@ -80,6 +84,7 @@ class LiveForest(Guarded):
             found = sorted(self.forest.stab(self._instant(at)).tolist())
             return self._names.values(pa.array([self._ids[event] for event in found], pa.int64()).to_numpy())
 
+    @checked
     @guarded
     def count(self, at: Any = None) -> int:
         """How many rows are active, without listing them."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.kernels.gapless import (
     AFTER,
     COUNT,
@@ -58,12 +58,13 @@ from timeloom.kernels.sweep_plain import sweep_plain
 from timeloom.kernels.sweep_scan import BUFFER
 from timeloom.kernels.sweep_stream import advance
 from timeloom.kernels.sweep_unmatched import next_review
+from timeloom.model.options import checked
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
-from timeloom.streaming.restoring import CLOCK, checked
+from timeloom.streaming.restoring import CLOCK, sound_arrays
 from timeloom.streaming.rules import directly, is_near, rules_of
 
 HOWS = ("inner", "left", "semi", "anti")
@@ -72,8 +73,8 @@ HOWS = ("inner", "left", "semi", "anti")
 def check_options(how: str, left: str, right: str) -> None:
     """Refuse unknown kinds of join and of arrival."""
     for option, value, known in (("how", how, HOWS), ("left", left, ARRIVALS), ("right", right, ARRIVALS)):
-        if value not in known:
-            raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(value, known)}")
+        if not isinstance(value, str) or value not in known:
+            raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(shown(value), known)}")
 
 
 class Emitted(NamedTuple):
@@ -96,6 +97,7 @@ class EndpointJoin(Guarded):
     saves. Any number of threads may ask while others push.
     """
 
+    @checked
     def __init__(
         self,
         relation: Relation,
@@ -185,7 +187,7 @@ class EndpointJoin(Guarded):
     @guarded
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot; one that cannot be is a StorageError, and changes nothing."""
-        stored = checked(state, (self.intake.sides[0].arrival, self.intake.sides[1].arrival))
+        stored = sound_arrays(state, (self.intake.sides[0].arrival, self.intake.sides[1].arrival))
         self.intake.restore(int(stored.numbers[CLOCK]), stored.left_held, stored.right_held)
         self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[CLOCK + 1 :]
         self._state[PLANNED], self._state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
@@ -197,6 +199,7 @@ class EndpointJoin(Guarded):
         self._agenda[HEAP, : len(stored.plans)] = stored.plans
         self._waiters = np.concatenate([stored.waiters, np.empty((3, 64), np.int64)], axis=1)
 
+    @checked
     @guarded
     def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.

@@ -52,7 +52,7 @@ SHAPES: dict[str, tuple[int | None, ...]] = {
 }
 
 
-def checked(arrays: list[Array], arrivals: tuple[str, str]) -> Stored:
+def sound_arrays(arrays: list[Array], arrivals: tuple[str, str]) -> Stored:
     """The parts of a state for sides that arrive in these ways, or a StorageError that says what cannot be."""
     if len(arrays) != len(SHAPES):
         raise malformed(f"it has {len(arrays)} parts, expected {len(SHAPES)}")

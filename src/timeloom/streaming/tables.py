@@ -11,6 +11,7 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.ticks import TimeType
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
+from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
@@ -53,6 +54,7 @@ class StreamJoin(Guarded):
     0
     """
 
+    @checked
     def __init__(
         self,
         relation: RelationLike = "intersects",
@@ -77,6 +79,7 @@ class StreamJoin(Guarded):
         self._rejected: list[pa.Table] = []
         self._made: KeyedJoin | None = None
 
+    @checked
     @guarded
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.

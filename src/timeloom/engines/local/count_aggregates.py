@@ -1,4 +1,10 @@
-"""Sums, averages, minima and maxima of a right column over the right rows of each left row."""
+"""Sums, averages, minima and maxima of a right column over the right rows of each left row.
+
+Names, types and rules are those of temporal aggregates: sums and averages are exact and rounded once, whatever the
+magnitudes; infinities and not-a-number are counted apart, as they would spoil every other sum.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -8,28 +14,64 @@ from numpy.typing import NDArray
 from timeloom.engines.counting import Totals
 from timeloom.engines.key_types import plain_values
 from timeloom.engines.local.gather import Source
+from timeloom.engines.measure_values import decimals, double_values, integer_halves, masked, mean_type
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.counting_sums import fits_int64, halves, joined_halves, joined_limbs, limb_terms, limbs_of
+from timeloom.kernels.aggregate_means import integer_means
+from timeloom.kernels.aggregate_wide import wide_means
+from timeloom.kernels.counting_sums import (
+    Limb,
+    double_limbs,
+    double_totals,
+    fits_int64,
+    integer_limbs,
+    integer_totals,
+)
 from timeloom.kernels.dominance_extremes import NONE
 from timeloom.model.measures import Measure
 
 Numbers = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
+NAN, PLUS, MINUS = 10_001, 10_002, 10_003
+"""Stand in the place of a power of two for what no power counts: not-a-number and the infinities."""
+
+
+class LimbSums(NamedTuple):
+    """What the right rows of each left row hold of a power of two."""
+
+    position: int
+    sums: Numbers
+
 
 def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
     if wanted.column is None:
         return pa.array(counts)
-    array = plain_values(Source(right).column(wanted.column))
+    array = values_of(right, wanted.column)
     if wanted.function in ("min", "max"):
         return _extreme(counting, array, wanted)
-    present = counts
-    if array.null_count:
-        present = counting.sums(np.asarray(array.is_valid()).astype(np.int64))
+    present = present_values(counting, counts, array)
     if wanted.function == "count":
         return pa.array(present)
-    return _total(counting, present, array, wanted)
+    if pa.types.is_floating(array.type):
+        return _of_doubles(counting, present, array, wanted)
+    return _of_integers(counting, present, array, wanted)
+
+
+def values_of(right: pa.Table, name: str) -> pa.Array:
+    """A right column in one piece, as plain values."""
+    return plain_values(Source(right).column(name))
+
+
+def present_values(counting: Totals, counts: Numbers, array: pa.Array) -> Numbers:
+    """How many values that are not null each left row has."""
+    return counting.sums(np.asarray(array.is_valid()).astype(np.int64)) if array.null_count else counts
+
+
+def limb_sums(counting: Totals, array: pa.Array, wanted: Measure) -> list[LimbSums]:
+    """Each left row's total in parts that add up without loss, also to those of other right rows."""
+    limbs = _double_limbs(array) if pa.types.is_floating(array.type) else integer_limbs(*_halves(array, wanted))
+    return [LimbSums(limb.position, counting.sums(limb.weights)) for limb in limbs]
 
 
 def _extreme(counting: Totals, array: pa.Array, wanted: Measure) -> pa.Array:
@@ -49,95 +91,69 @@ def _extreme(counting: Totals, array: pa.Array, wanted: Measure) -> pa.Array:
     return pc.take(array, pa.array(rows, mask=missing))
 
 
-def _total(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+def _of_doubles(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+    sums = limb_sums(counting, array, wanted)
+    special = {part.position: part.sums > 0 for part in sums if part.position >= NAN}
+    finite = [part for part in sums if part.position < NAN]
+    counts = present if wanted.function == "avg" else None
+    total = double_totals([part.position for part in finite], [part.sums for part in finite], counts)
+    if special:
+        plus, minus = special[PLUS], special[MINUS]
+        total = np.select([special[NAN] | (plus & minus), plus, minus], [np.nan, np.inf, -np.inf], total)
+    return masked(total, present == 0)
+
+
+def _double_limbs(array: pa.Array) -> list[Limb]:
+    values = double_values(array)
+    finite = np.isfinite(values)
+    if finite.all():
+        return double_limbs(values)
+    marked = [(NAN, np.isnan(values)), (PLUS, values == np.inf), (MINUS, values == -np.inf)]
+    return [*double_limbs(np.where(finite, values, 0.0)), *(Limb(at, some.astype(np.int64)) for at, some in marked)]
+
+
+def _of_integers(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
     kind, missing = array.type, present == 0
-    if pa.types.is_floating(kind):
-        total = _float_sums(counting, np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)))
-        if wanted.function == "avg":
-            total = total / np.maximum(present, 1)
-        return pa.array(total, mask=missing)
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind)):
+    lower, upper = _integer_totals(counting, array, wanted)
+    if wanted.function == "sum":
+        if pa.types.is_decimal(kind):
+            return decimals(lower, upper, pa.decimal128(38, kind.scale), missing, wanted, "left rows")
+        _refuse_overflow(lower, upper, wanted)
+        total = masked(lower, missing)
+        return total.cast(kind) if pa.types.is_duration(kind) else total
+    if pa.types.is_decimal(kind):
+        wide, factor = mean_type(kind)
+        return decimals(*wide_means(lower, upper, present, factor), wide, missing, wanted, "left rows")
+    if pa.types.is_duration(kind):
+        return masked(wide_means(lower, upper, present, 1)[0], missing).cast(kind)
+    return masked(integer_means(lower, upper, present), missing)
+
+
+def _integer_totals(counting: Totals, array: pa.Array, wanted: Measure) -> tuple[Numbers, Numbers]:
+    """The exact sums of whole numbers, as the lower and the upper 64 bits."""
+    low, high = _halves(array, wanted)
+    if high is None and fits_int64(low):
+        total = counting.sums(low)
+        return total, total >> 63
+    sums = [LimbSums(limb.position, counting.sums(limb.weights)) for limb in integer_limbs(low, high)]
+    return integer_totals([part.position for part in sums], [part.sums for part in sums])
+
+
+def _halves(array: pa.Array, wanted: Measure) -> tuple[Numbers, Numbers | None]:
+    kind = array.type
+    tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_duration)
+    if not any(test(kind) for test in tests):
         raise _unfit(kind, wanted)
-    weights, scale = _integers(array, wanted)
-    if wanted.function == "avg":
-        upper, lower = (counting.sums(half) for half in halves(weights))
-        total = np.ldexp(upper.astype(np.float64), 32) + lower.astype(np.float64)
-        return pa.array(total / 10.0**scale / np.maximum(present, 1), mask=missing)
-    sums = _integer_sums(counting, weights, wanted)
-    if pa.types.is_decimal128(kind):
-        return _decimals(sums, scale, missing)
-    return pa.array(sums, mask=missing)
+    return integer_halves(array, wanted)
 
 
-def _integer_sums(counting: Totals, weights: Numbers, wanted: Measure) -> Numbers:
-    if fits_int64(weights):
-        return counting.sums(weights)
-    upper, lower = halves(weights)
-    sums, overflow = joined_halves(counting.sums(upper), counting.sums(lower))
-    rows = np.flatnonzero(overflow)
+def _refuse_overflow(lower: Numbers, upper: Numbers, wanted: Measure) -> None:
+    rows = np.flatnonzero(upper != lower >> 63)
     if rows.size:
         raise InvalidInputError(
             f"aggregate {wanted.name!r}: the sum of {wanted.column!r} does not fit into an int64 for {rows.size} left "
-            f"rows (the first is row {rows[0]}); cast {wanted.column!r} to double first"
+            f"rows (the first is row {rows[0]}); cast {wanted.column!r} to decimal128(38, 0) or to double first"
         )
-    return sums
-
-
-def exact_terms(counting: Totals, array: pa.Array, wanted: Measure) -> list[Doubles]:
-    """Doubles that add up to each left row's total without loss: what counts over parts of the right rows hand on.
-
-    Decimals count in units of their last place. Where NaN or infinities take part, the first term tells the total.
-    """
-    if not pa.types.is_floating(array.type):
-        upper, lower = (counting.sums(half) for half in halves(_integers(array, wanted)[0]))
-        return [np.ldexp(upper.astype(np.float64), 32), lower.astype(np.float64)]
-    weights = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0))
-    cut = limbs_of(np.where(np.isfinite(weights), weights, 0.0))
-    terms = limb_terms([counting.sums(limb) for limb in cut.limbs], cut.bits)
-    scaled = [np.ldexp(term, cut.scale) for term in terms]
-    return [_with_special(counting, weights, scaled[0]), *scaled[1:]]
-
-
-def _float_sums(counting: Totals, weights: Doubles) -> Doubles:
-    """Exact sums, rounded once."""
-    cut = limbs_of(np.where(np.isfinite(weights), weights, 0.0))
-    total = joined_limbs([counting.sums(limb) for limb in cut.limbs], cut.scale, cut.bits)
-    return _with_special(counting, weights, total)
-
-
-def _with_special(counting: Totals, weights: Doubles, total: Doubles) -> Doubles:
-    """Put in NaN and infinities, which are counted by themselves, as they would spoil every other sum."""
-    if np.isfinite(weights).all():
-        return total
-    infinite = [counting.sums((weights == value).astype(np.int64)) > 0 for value in (np.inf, -np.inf)]
-    nan = (counting.sums(np.isnan(weights).astype(np.int64)) > 0) | (infinite[0] & infinite[1])
-    return np.select([nan, infinite[0], infinite[1]], [np.nan, np.inf, -np.inf], total)
-
-
-def _integers(array: pa.Array, wanted: Measure) -> tuple[Numbers, int]:
-    """A column as int64 with the number of decimal places, nulls as 0."""
-    if not pa.types.is_decimal128(array.type):
-        try:
-            return np.asarray(pc.fill_null(array.cast(pa.int64()), 0)), 0
-        except pa.ArrowInvalid as error:
-            raise InvalidInputError(
-                f"aggregate {wanted.name!r}: {wanted.column!r} has values beyond int64; cast it to double first"
-            ) from error
-    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
-    valid = np.asarray(array.is_valid())
-    lower, upper = np.where(valid, words[::2], 0), np.where(valid, words[1::2], 0)
-    if ((lower >> 63) != upper).any():
-        raise InvalidInputError(
-            f"aggregate {wanted.name!r}: {wanted.column!r} has decimals of more than 18 digits; cast it to double first"
-        )
-    return lower, array.type.scale
-
-
-def _decimals(sums: Numbers, scale: int, missing: NDArray[np.bool_]) -> pa.Array:
-    words = np.empty((sums.size, 2), np.int64)
-    words[:, 0], words[:, 1] = sums, sums >> 63
-    whole = pa.Array.from_buffers(pa.decimal128(38, scale), sums.size, [None, pa.py_buffer(words)])
-    return pc.if_else(pa.array(missing), pa.scalar(None, whole.type), whole)
 
 
 def _unfit(kind: pa.DataType, wanted: Measure) -> UsageError:

@@ -63,7 +63,7 @@ class SparkCount(SparkJoin):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What tasks report for the aggregates."""
-        return parts_of(self.counted.aggregates, self.right.schema)
+        return parts_of(self.counted.aggregates)
 
     def counts(self, best: Best | None = None) -> DataFrame:
         """The left rows with their counts: what tasks know alone, and what they know together."""
@@ -94,7 +94,7 @@ class SparkCount(SparkJoin):
         )
         task = PartialCountTask(matcher, self.parts, self.packing.right, tuple(reported.names))
         found = mapped(rows, task, reported).groupBy(*names)
-        totals = found.agg(F.sum(COUNT).alias(COUNT), *(total(part, right) for part in self.parts))
+        totals = found.agg(F.sum(COUNT).alias(COUNT), *(total(part) for part in self.parts))
         places = ["start", "end", *(f"p{self.packing.left[key]}" for key in keys)]
         known = totals.toDF(*(f"known_{name}" for name in names), *reported.names[len(names) :])
         same = " AND ".join(f"{place} = known_{name}" for place, name in zip(places, names, strict=True))

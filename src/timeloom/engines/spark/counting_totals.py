@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_type
 
-from timeloom.engines.spark.counting_parts import EXTREME, PRESENT, TERMS, WHOLE, Part, add_terms
+from timeloom.engines.measure_values import mean_type
+from timeloom.engines.spark.counting_parts import EXTREME, PRESENT, TOTAL, Part, finish
 from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
@@ -17,20 +20,28 @@ def result_type(measure: Measure, schema: T.StructType) -> T.DataType:
     kind = schema[measure.column].dataType if measure.column else T.LongType()
     if measure.function in ("min", "max"):
         return kind
-    if measure.function == "sum" and isinstance(kind, T.DecimalType):
-        return T.DecimalType(38, kind.scale)
-    if measure.function == "avg" or (measure.function == "sum" and isinstance(kind, T.FractionalType)):
+    if measure.function == "count":
+        return T.LongType()
+    if isinstance(kind, T.DecimalType):
+        return T.DecimalType(38, kind.scale) if measure.function == "sum" else _mean_type(kind)
+    if isinstance(kind, T.DayTimeIntervalType):
+        return kind
+    if measure.function == "avg" or isinstance(kind, T.FractionalType):
         return T.DoubleType()
     return T.LongType()
 
 
-def parts_of(measures: Sequence[Measure], schema: T.StructType) -> tuple[Part, ...]:
+def _mean_type(kind: T.DecimalType) -> T.DecimalType:
+    wide, _ = mean_type(pa.decimal128(kind.precision, kind.scale))
+    return T.DecimalType(wide.precision, wide.scale)
+
+
+def parts_of(measures: Sequence[Measure]) -> tuple[Part, ...]:
     """The parts of all aggregates of columns."""
     found = []
     for number, measure in enumerate(measures):
         if measure.column:
-            roles = _roles(measure, schema[measure.column].dataType)
-            found += [Part(f"part_{number}_{role}", role, measure) for role in roles]
+            found += [Part(f"part_{number}_{role}", role, measure) for role in _roles(measure)]
     return tuple(found)
 
 
@@ -38,20 +49,18 @@ def part_field(part: Part, schema: T.StructType) -> T.StructField:
     """The type of a part."""
     if part.role == PRESENT:
         return T.StructField(part.name, T.LongType())
-    if part.role == TERMS:
-        return T.StructField(part.name, T.ArrayType(T.DoubleType()))
+    if part.role == TOTAL:
+        return T.StructField(part.name, T.ArrayType(T.LongType()))
     return T.StructField(part.name, result_type(part.measure, schema))
 
 
-def total(part: Part, schema: T.StructType) -> Column:
+def total(part: Part) -> Column:
     """All tasks' parts together."""
     column = F.col(part.name)
-    if part.role == TERMS:
+    if part.role == TOTAL:
         return F.flatten(F.collect_list(column)).alias(part.name)
     if part.role == EXTREME:
         return (F.min if part.measure.function == "min" else F.max)(column).alias(part.name)
-    if part.role == WHOLE and not isinstance(schema[str(part.measure.column)].dataType, T.DecimalType):
-        column = column.cast(T.DecimalType(38, 0))
     return F.sum(column).alias(part.name)
 
 
@@ -61,25 +70,22 @@ def finished(measure: Measure, parts: Sequence[Part], schema: T.StructType, coun
         return count
     kind = schema[measure.column].dataType
     known = {part.role: F.col(part.name) for part in parts if part.measure == measure}
-    if TERMS in known:
-        added: Column = arrow_udf(add_terms, T.DoubleType())(known[TERMS])  # type: ignore[call-overload]
-        scale = kind.scale if isinstance(kind, T.DecimalType) else 0
-        return added if measure.function == "sum" else added / F.lit(10.0**scale) / known[PRESENT]
+    if TOTAL in known:
+        result = result_type(measure, schema)
+        whole = isinstance(result, T.LongType)
+        wanted = T.DecimalType(38, 0) if whole else result
+        add = finish(measure, to_arrow_type(kind, timezone="UTC"), to_arrow_type(wanted, timezone="UTC"))
+        added: Column = arrow_udf(add, wanted)(known[TOTAL], known[PRESENT])  # type: ignore[call-overload]
+        return _int64(added, measure) if whole else added
     if PRESENT in known:
         return F.coalesce(known[PRESENT], F.lit(0))
-    if WHOLE in known and not isinstance(kind, T.DecimalType):
-        return _int64(known[WHOLE], measure)
     return next(iter(known.values()))
 
 
-def _roles(measure: Measure, kind: T.DataType) -> tuple[int, ...]:
+def _roles(measure: Measure) -> tuple[int, ...]:
     if measure.function == "count":
         return (PRESENT,)
-    if measure.function == "avg":
-        return (TERMS, PRESENT)
-    if measure.function == "sum":
-        return (TERMS,) if isinstance(kind, T.FloatType | T.DoubleType) else (WHOLE,)
-    return (EXTREME,)
+    return (TOTAL, PRESENT) if measure.function in ("sum", "avg") else (EXTREME,)
 
 
 def _int64(value: Column, measure: Measure) -> Column:
