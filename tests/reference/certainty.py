@@ -1,8 +1,8 @@
 """When an answer is certain, by trying all futures.
 
 A stream knows, at an instant t, all starts and ends up to t. A period that is still open may end at any later tick, or
-never; any number of periods may still start. Rows that arrive whole are known with their ends: at their start, or only at
-their end. Nothing matters beyond the largest constant of a relation, so futures a few ticks ahead, and two far ones,
+never; any number of periods may still start. Rows that arrive whole are known with their ends: at their start, or only
+at their end. Nothing matters beyond the largest constant of a relation, so futures a few ticks ahead, and two far ones,
 stand for all.
 """
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,6 +18,24 @@ PAGE = 1 << 21
 """So many pairs are written into one piece of memory: enough for the system to give it huge pages."""
 
 FIRST_PAGE = 1 << 14
+
+
+class TooManyPairsError(Exception):
+    """More pairs were written than allowed; whoever set the limit says so to the user."""
+
+
+class Tally:
+    """Counts pairs over all threads that write them, up to a limit."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most, self._written, self._lock = most, 0, Lock()
+
+    def add(self, pairs: int) -> None:
+        """Count more pairs, or stop."""
+        with self._lock:
+            self._written += pairs
+            if self._most is not None and self._written > self._most:
+                raise TooManyPairsError
 
 
 class Source(Protocol):
@@ -104,21 +123,21 @@ class Matches:
         """How many candidates all sources have."""
         return sum(source.candidates() for source in self.sources)
 
-    def pages(self, left: Array, right: Array) -> list[tuple[Array, Array]]:
+    def pages(self, left: Array, right: Array, most: int | None = None) -> list[tuple[Array, Array]]:
         """For every pair, a value of the left row and a value of the right row, in pieces of bounded size.
 
-        The pieces are cut in the same places whatever the values.
+        The pieces are cut in the same places whatever the values. More than ``most`` pairs are an error.
         """
-        tasks = []
+        tasks, tally = [], Tally(most)
         for source in self.sources:
             arranged = source.arranged(left, right)
             for part in source.parts(self.threads):
-                tasks.append(partial(_listed, source, arranged, *part))
+                tasks.append(partial(_listed, source, arranged, *part, tally))
         return [page for pages in in_parallel(tasks, self.threads) for page in pages]
 
-    def positions(self) -> list[tuple[Positions, Positions]]:
+    def positions(self, most: int | None = None) -> list[tuple[Positions, Positions]]:
         """Every pair as row positions, in pieces of bounded size."""
-        pages = self.pages(_rows(self.left_rows), _rows(self.right_rows))
+        pages = self.pages(_rows(self.left_rows), _rows(self.right_rows), most)
         return cast("list[tuple[Positions, Positions]]", pages)
 
     def batches(
@@ -141,8 +160,14 @@ class Matches:
         return left, right
 
 
-def _listed(source: Source, arranged: tuple[Array, Array], first: int, last: int) -> list[tuple[Array, Array]]:
-    return list(source.pairs(arranged, first, last, PAGE))
+def _listed(
+    source: Source, arranged: tuple[Array, Array], first: int, last: int, tally: Tally
+) -> list[tuple[Array, Array]]:
+    pages = []
+    for page in source.pairs(arranged, first, last, PAGE):
+        tally.add(page[0].size)
+        pages.append(page)
+    return pages
 
 
 def _rows(count: int) -> Positions:

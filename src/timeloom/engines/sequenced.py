@@ -1,6 +1,6 @@
 """Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
 
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from timeloom.engines.matching import Problem, Side
 from timeloom.engines.threads import chunks, in_parallel
 from timeloom.kernels import dip_merge, order, sequenced
 from timeloom.kernels.order import Positions, Ticks
+from timeloom.model.box import Box
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
 
@@ -46,10 +47,10 @@ class TwoSides:
         keys = np.where(keys == NO_KEY, without, keys)
         return self.fold.points(side.starts, keys), self.fold.points(side.ends, keys)
 
-    def pairs(self, algorithm: str) -> list[Shared]:
+    def pairs(self, algorithm: str, most: int | None = None) -> list[Shared]:
         """All pairs that share time, with the time that they share, in pieces of bounded size."""
         found = self._matches(algorithm)
-        at = found.positions()
+        at = found.positions(most)
         if sum(lefts.size for lefts, _ in at) <= len(self.left) + len(self.right):
             starts = [(self.left.starts[lefts], self.right.starts[rights]) for lefts, rights in at]
             ends = [(self.left.ends[lefts], self.right.ends[rights]) for lefts, rights in at]
@@ -65,8 +66,17 @@ class TwoSides:
         if algorithm == "dip":
             found = dip_merge.join(*self._places[0], *self._places[1])
             return Matches(len(self.left), len(self.right), [Pairs(found.outer, found.inner)], self.threads)
-        problem = Problem.of(self.left, self.right, self.keys, self.threads)
-        return find(problem, relation("intersects").boxes(Axis.INTEGER), algorithm)
+        return find(self.problem, self.boxes, algorithm)
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """Rows that share time."""
+        return relation("intersects").boxes(Axis.INTEGER)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The two sides as a join."""
+        return Problem.of(self.left, self.right, self.keys, self.threads)
 
     def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""

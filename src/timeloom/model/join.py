@@ -38,10 +38,12 @@ class JoinRequest:
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
     strategy: str = "auto"
+    max_rows: int | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(JoinAlgorithm))
         choose("strategy", self.strategy, get_args(Strategy))
+        check_max_rows(self.max_rows)
         object.__setattr__(self, "how", join_kind(self.how))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         if self.overlap and self.how in ("semi", "anti"):
@@ -56,6 +58,20 @@ class JoinRequest:
                         f"{name!r} is a period column of the {side} table and cannot be an equality key; "
                         "on= is for keys, the relation compares the periods"
                     )
+
+
+def check_max_rows(max_rows: int | None) -> None:
+    """Refuse a limit of rows that is none."""
+    if max_rows is not None and max_rows < 0:
+        raise UsageError(f"max_rows={max_rows} is no number of rows; give 0 or more, or None for what memory holds")
+
+
+def refuse_max_rows(max_rows: int | None) -> None:
+    """Refuse the limit where no engine can keep it."""
+    if max_rows is not None:
+        raise UsageError(
+            "max_rows= is for local tables; on Spark the rows leave in batches, and DataFrame.limit cuts them off"
+        )
 
 
 def join_kind(how: str, allowed: Sequence[str] = tuple(HOWS)) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, shown
-from timeloom.model.join import choose, join_kind, suffix_pair
+from timeloom.model.join import check_max_rows, choose, join_kind, suffix_pair
 from timeloom.model.measures import Measure
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -29,9 +29,11 @@ class TemporalJoinRequest:
     suffixes: tuple[str, str] = ("", "_right")
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
+    max_rows: int | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(SequencedAlgorithm))
+        check_max_rows(self.max_rows)
         object.__setattr__(self, "how", join_kind(self.how, get_args(SequencedHow)))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         check_names(self.keys.left, self.left_period, "left")

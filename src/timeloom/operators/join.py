@@ -6,7 +6,7 @@ from typing import Any
 
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
-from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy
+from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy, refuse_max_rows
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.period import PeriodLike
@@ -26,13 +26,14 @@ def _request(asked: Mapping[str, Any]) -> JoinRequest:
         columns=wanted_columns(asked),
         algorithm=asked["algorithm"],
         strategy=asked["strategy"],
+        max_rows=asked["max_rows"],
     )
 
 
 def _explain(asked: Mapping[str, Any]) -> Explanation:
     left = asked["left"]
     right, request = _beside(left, asked["right"], _request(asked))
-    return _engine(left, right).explain_join(left, right, request)  # type: ignore[no-any-return]
+    return _engine(left, right, request).explain_join(left, right, request)  # type: ignore[no-any-return]
 
 
 @verb(inputs=("left", "right"), explain=_explain)
@@ -59,6 +60,7 @@ def join(
     strategy: Strategy = "auto",
     batches: bool = False,
     batch_rows: int = 1_000_000,
+    max_rows: int | None = None,
 ) -> Any:
     """Join two tables on a relation between their periods.
 
@@ -92,6 +94,9 @@ def join(
         On Spark: ``"auto"``, ``"broadcast"``, ``"slices"`` or ``"keys"``.
     batches, batch_rows
         On local tables: yield Arrow record batches of at most ``batch_rows`` rows instead of one table.
+    max_rows
+        On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
+        are refused.
 
     Returns
     -------
@@ -112,7 +117,7 @@ def join(
     [{'who': 'Ann', 'call': 2}, {'who': 'Bob', 'call': 3}]
     """
     right, request = _beside(left, right, _request(locals()))
-    engine = _engine(left, right)
+    engine = _engine(left, right, request)
     if not batches:
         return engine.join(left, right, request)
     if not hasattr(engine, "join_batches"):
@@ -133,10 +138,11 @@ def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinReque
     return left.sparkSession.createDataFrame(right.table()), request
 
 
-def _engine(left: Any, right: Any) -> Any:
+def _engine(left: Any, right: Any, request: JoinRequest) -> Any:
     from timeloom.engines.frames import family_of
 
     if family_of({"left": left, "right": right}) == "spark":
+        refuse_max_rows(request.max_rows)
         from timeloom.engines.spark import join as spark
 
         return spark

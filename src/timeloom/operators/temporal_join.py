@@ -6,6 +6,7 @@ from typing import Any
 
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
+from timeloom.model.join import refuse_max_rows
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.sequenced import SequencedAlgorithm, SequencedHow, TemporalJoinRequest
@@ -32,6 +33,7 @@ def _requests(tables: int, asked: Mapping[str, Any]) -> list[TemporalJoinRequest
             suffixes=(suffixes[0] if number == 1 else "", suffixes[number]),
             columns=wanted_columns(asked) if number == tables - 1 else None,
             algorithm=asked["algorithm"],
+            max_rows=asked["max_rows"],
         )
         for number in range(1, tables)
     ]
@@ -41,7 +43,7 @@ def _explain(asked: Mapping[str, Any]) -> Explanation:
     tables = _tables(asked["left"], asked["right"])
     if len(tables) > 2:
         raise UsageError("a join of more than two tables is a chain of joins; explain one of them at a time")
-    plan: Explanation = _engine(tables).explain_temporal_join(*tables, *_requests(2, asked))
+    plan: Explanation = _engine(tables, asked["max_rows"]).explain_temporal_join(*tables, *_requests(2, asked))
     return plan
 
 
@@ -62,6 +64,7 @@ def temporal_join(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: SequencedAlgorithm = "auto",
+    max_rows: int | None = None,
 ) -> Any:
     """Join tables instant by instant: at each instant the result is the ordinary join of the rows valid then.
 
@@ -87,6 +90,9 @@ def temporal_join(
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
     algorithm
         ``"auto"``, ``"forward_scan"``, ``"sweep"`` or ``"dip"``; all return the same rows.
+    max_rows
+        On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
+        are refused.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def temporal_join(
     asked = locals()
     tables = _tables(left, right)
     requests = _requests(len(tables), asked)
-    engine = _engine(tables)
+    engine = _engine(tables, max_rows)
     if len(tables) == 2:
         return engine.temporal_join(*tables, requests[0])
     return engine.temporal_join_all(tables, requests)
@@ -127,8 +133,10 @@ def _tables(left: Any, right: Any) -> "list[Any]":
     return tables
 
 
-def _engine(tables: "list[Any]") -> Any:
+def _engine(tables: "list[Any]", max_rows: int | None) -> Any:
     from timeloom.engines.frames import family_of
 
     family = family_of({f"table {number}": table for number, table in enumerate(tables, start=1)})
+    if family == "spark":
+        refuse_max_rows(max_rows)
     return importlib.import_module(f"timeloom.engines.{family}.temporal_join")

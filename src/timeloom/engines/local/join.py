@@ -14,9 +14,10 @@ from timeloom.engines.axes import same_axis
 from timeloom.engines.counting import exists
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
+from timeloom.engines.limits import Limit, bytes_of
 from timeloom.engines.local.gather import NO_ROW, Rows, build, from_values, in_pieces, positions
 from timeloom.engines.local.key_columns import JoinedSources
-from timeloom.engines.matches import Matches
+from timeloom.engines.matches import Matches, TooManyPairsError
 from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
 from timeloom.engines.period_writer import PeriodWriter
@@ -68,9 +69,23 @@ class LocalJoin:
             cores(),
         )
 
-    def matches(self) -> Matches:
+    def matches(self, limit: Limit | None = None) -> Matches:
         """All pairs."""
-        return find(self.problem(), self.boxes, self.request.algorithm)
+        problem = self.problem()
+        if limit is not None:
+            limit.check(problem, self.boxes, self.request.algorithm)
+        return find(problem, self.boxes, self.request.algorithm)
+
+    def limit(self, *, batches: bool = False) -> Limit | None:
+        """How many rows the result may have; batches take no memory, so only what was asked for limits them."""
+        if batches and self.request.max_rows is None:
+            return None
+        tables = {"left": self.left.table, "key": self.left.table, "right": self.right.table}
+        columns = [
+            tables[column.origin][column.left or column.right] for column in self.columns if column.origin in tables
+        ]
+        overlaps = 8 * (len(self.columns) - len(columns))
+        return Limit.of(self.request.max_rows, bytes_of(columns) + overlaps, "take it in pieces with batches=True")
 
     def left_rows(self) -> pa.Table:
         """The left rows that a semi or an anti join keeps. Unless an algorithm is asked for, no pair is listed."""
@@ -87,10 +102,17 @@ def join(left: object, right: object, request: JoinRequest) -> Any:
     task = LocalJoin(left, right, request)
     if request.how in ("semi", "anti"):
         return answer(task.left_rows(), task.rejected, request.policy, task.restore)
-    matches = task.matches()
-    result = _fused(task, matches) if request.how == "inner" else None
-    if result is None:
-        result = _gathered(task, matches)
+    limit = task.limit()
+    matches = task.matches(limit)
+    most = None if limit is None else limit.rows
+    try:
+        result = _fused(task, matches, most) if request.how == "inner" else None
+        if result is None:
+            result = _gathered(task, matches, most)
+    except TooManyPairsError as error:
+        raise limit.too_many(task.problem(), task.boxes, error) from None  # type: ignore[union-attr]
+    if limit is not None:
+        limit.judge(result.num_rows)
     return answer(result, task.rejected, request.policy, task.restore)
 
 
@@ -99,7 +121,7 @@ def join_batches(left: object, right: object, request: JoinRequest, rows: int) -
     task = LocalJoin(left, right, request)
     if request.how in ("semi", "anti"):
         return iter(task.left_rows().to_batches(max_chunksize=rows))
-    return _batches(task, task.matches(), rows)
+    return _batches(task, task.matches(task.limit(batches=True)), rows)
 
 
 def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.RecordBatch]:
@@ -158,7 +180,7 @@ def _layout(left: pa.Table, right: pa.Table, request: JoinRequest) -> list[Outpu
     )
 
 
-def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
+def _fused(task: LocalJoin, matches: Matches, most: int | None) -> pa.Table | None:
     """Write the wanted values straight from the runs, if it is one plain column of each side."""
     lefts = [column for column in task.columns if column.origin in ("left", "key")]
     rights = [column for column in task.columns if column.origin == "right"]
@@ -168,7 +190,7 @@ def _fused(task: LocalJoin, matches: Matches) -> pa.Table | None:
     left_values, right_values = left.plain(lefts[0].left), right.plain(rights[0].right)
     if left_values is None or right_values is None:
         return None
-    pages = matches.pages(left_values, right_values)
+    pages = matches.pages(left_values, right_values, most)
     written = {
         lefts[0].name: from_values([page[0] for page in pages], left.column(lefts[0].left).type),
         rights[0].name: from_values([page[1] for page in pages], right.column(rights[0].right).type),
@@ -185,9 +207,9 @@ def _unmatched(left_seen: NDArray[np.bool_], right_seen: NDArray[np.bool_], how:
         yield np.full(alone.size, NO_ROW, np.int32), alone
 
 
-def _gathered(task: LocalJoin, matches: Matches) -> pa.Table:
+def _gathered(task: LocalJoin, matches: Matches, most: int | None) -> pa.Table:
     """The result table, gathered piece by piece: the pairs, then the rows without a partner of an outer join."""
-    pages: list[tuple[Rows, Rows]] = list(matches.positions())
+    pages: list[tuple[Rows, Rows]] = list(matches.positions(most))
     if task.request.how != "inner":
         left_seen, right_seen = np.zeros(matches.left_rows, np.bool_), np.zeros(matches.right_rows, np.bool_)
         for lefts, rights in pages:

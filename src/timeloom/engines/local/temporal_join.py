@@ -10,8 +10,10 @@ from timeloom.engines.admission import Admitted, Quarantined, admit, answer, mer
 from timeloom.engines.axes import same_axis
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
+from timeloom.engines.limits import Limit, bytes_of
 from timeloom.engines.local.gather import NO_ROW, build, in_pieces, positions
 from timeloom.engines.local.key_columns import JoinedSources
+from timeloom.engines.matches import TooManyPairsError
 from timeloom.engines.matching import Side
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import Shared, TwoSides
@@ -19,6 +21,9 @@ from timeloom.engines.threads import cores
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
+
+SHARED_TICKS = 32
+"""The bytes of the periods of both rows of a pair, from which the shared one is made."""
 
 
 class LocalPair:
@@ -49,6 +54,13 @@ class LocalPair:
         left = Side(self.left.starts, self.left.ends, left_keys)
         return TwoSides(left, Side(self.right.starts, self.right.ends, right_keys), count, cores())
 
+    def limit(self, layout: list[OutputColumn]) -> Limit:
+        """How many rows the result may have."""
+        tables = {"left": self.left.table, "key": self.left.table, "right": self.right.table}
+        columns = [tables[column.origin][column.left or column.right] for column in layout]
+        most = self.request.max_rows if isinstance(self.request, TemporalJoinRequest) else None
+        return Limit.of(most, bytes_of(columns) + SHARED_TICKS, "join parts of the tables, one at a time")
+
     def writer(self) -> PeriodWriter:
         """How to write result periods: as the left input does, in a type that holds both sides' ticks."""
         return PeriodWriter.of([self.left.ticks, self.right.ticks], self.request.policy)
@@ -66,7 +78,14 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
         columns=request.columns,
     )
     task = Assembly(pair, layout)
-    result = in_pieces(task.table, _rows(pair.sides(), request), cores())
+    sides, limit = pair.sides(), pair.limit(layout)
+    limit.check(sides.problem, sides.boxes, request.algorithm)
+    try:
+        rows = _rows(sides, request, limit.rows)
+    except TooManyPairsError as error:
+        raise limit.too_many(sides.problem, sides.boxes, error) from None
+    limit.judge(sum(piece.left.size for piece in rows))
+    result = in_pieces(task.table, rows, cores())
     return answer(result, pair.rejected, request.policy, pair.restore)
 
 
@@ -85,9 +104,9 @@ def explain_temporal_join(left: object, right: object, request: TemporalJoinRequ
     return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
 
 
-def _rows(sides: TwoSides, request: TemporalJoinRequest) -> list[Shared]:
+def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None) -> list[Shared]:
     """All result rows, in pieces: the pairs, and what an outer join keeps of either side."""
-    pieces = sides.pairs(request.algorithm)
+    pieces = sides.pairs(request.algorithm, most)
     rest = "dip" if request.algorithm == "dip" else "cover"
     if request.how in ("left", "full"):
         rows, starts, ends = sides.alone(rest)
