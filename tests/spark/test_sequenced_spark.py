@@ -6,11 +6,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.errors import PythonException
+from pyspark.sql import functions as F
 
 import timeloom as tl
 from timeloom.engines.spark import coalesce as spark_coalesce
+from timeloom.engines.spark import join as spark_join
 from timeloom.engines.spark import sequenced_slices
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
+from timeloom.engines.spark.readings import optimized
 from timeloom.model.policy import Policy
 from timeloom.model.sequenced import CoalesceRequest
 from timeloom.operators import temporal_aggregate as aggregate_verb
@@ -114,6 +117,20 @@ def test_several_tables(spark):
     assert plain(found) == plain(tl.temporal_join(rows, how="full"))
 
 
+@pytest.mark.parametrize("whole", [0, 1 << 24])
+def test_a_plan_grows_with_the_number_of_tables_and_no_faster(spark, monkeypatch, whole):
+    monkeypatch.setattr(sequenced_slices, "WHOLE_BYTES", whole)
+    rows = spark.createDataFrame(pa.table({"start": [0, 4], "end": [3, 9], "key": ["a", "b"]}))
+    for how in ("inner", "full"):
+        monkeypatch.setattr(spark_join, "broadcast_threshold", lambda _: -1)
+        frames = [rows.withColumn(f"v{number}", F.lit(number)) for number in range(5)]
+        plans = [optimized(tl.temporal_join(frames[:count], on="key", how=how)) for count in (3, 4, 5)]
+        leaves = [plan.count("LocalRelation") + plan.count("LogicalRDD") for plan in plans]
+        nodes = [len(plan.splitlines()) for plan in plans]
+        assert leaves[2] - leaves[1] == leaves[1] - leaves[0] > 0
+        assert nodes[2] - nodes[1] == nodes[1] - nodes[0]
+
+
 def test_rejected_rows_of_several_tables(spark):
     rows = [pa.table({"start": [1, 5], "end": [4, 3], "x": values}) for values in ([1, 2], ["u", "v"], [1.5, 2.5])]
     frames = [spark.createDataFrame(table) for table in rows]
@@ -183,4 +200,5 @@ def test_explanations(broken):
     plan = tl.explain(tl.temporal_aggregate, large, {"n": "count"})
     assert (plan["strategy"], plan["slices"]) == ("slices", plan["partitions"])
     assert "sample taken inside the plan" in str(plan)
-    assert tl.explain(tl.temporal_join, broken, broken, how="full")["remainders of"] == ["left", "right"]
+    plan = tl.explain(tl.temporal_join, broken, broken, how="full")
+    assert (plan["strategy"], plan["tables"]) == ("one task", 2)

@@ -13,20 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import types as T
 
+import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from timeloom.engines.spark.chain_parts import FIRSTS, Arrivals
+from timeloom.engines.spark.chain_task import ChainTask, FirstStarts, Output
 from timeloom.engines.spark.coalesce import Merging, merged
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
 from timeloom.engines.spark.seams import SeamTask, SliceTask
 from timeloom.engines.spark.sequenced_dispatch import Dispatch
 from timeloom.engines.spark.sequenced_faults import NO_TIME
-from timeloom.engines.spark.sequenced_remainders import BITS, HOME, OTHER, Output, RemainderTask
 from timeloom.engines.spark.sequenced_rows import Delivery, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import read_period
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MIN_TICK
 
 PARTITIONS = 3
 SCHEMA = T.StructType(
@@ -52,16 +54,6 @@ def slices_of(first, last, bounds):
 
 def edges(number, bounds):
     return (bounds[number - 1] if number else None), (bounds[number] if number < len(bounds) else None)
-
-
-def batches(rows, names):
-    """Rows (tag, start, end, ...) by their partition."""
-    rows = list(rows)
-    found = [[row for row in rows if row[0] % PARTITIONS == place] for place in range(PARTITIONS)]
-    for part in found:
-        columns = [pa.array([row[at] for row in part]) for at in range(len(names))]
-        kinds = [pa.string() if name == "p0" else pa.int64() for name in names]
-        yield pa.RecordBatch.from_arrays([c.cast(k) for c, k in zip(columns, kinds, strict=True)], names=names)
 
 
 def dispatched(rows, keys, bounds, window):
@@ -120,57 +112,70 @@ def test_gaps_leave_no_seam(rows_keys, bounds, window):
     assert found == sorted([(key, *piece) for key, pieces in free.items() for piece in pieces], key=repr)
 
 
-@given(tables(), tables(), BOUNDS)
-@settings(max_examples=200, deadline=None)
-def test_remainders_leave_no_seam(left, right, bounds):
-    (rows, keys), (others, other_keys) = left, right
-    names = ["tag", "start", "end", "until", "p0"]
-    task = RemainderTask(
-        "temporal_antijoin",
-        (("left", Period()), ("right", Period())),
-        Policy(),
-        (("p0",), ("p0",)),
-        PARTITIONS,
-        "auto",
-        (Output("key", "p0"), Output("start", "start"), Output("end", "end")),
-        SCHEMA,
-        TICKS,
-    )
-    found = []
-    for part in batches(remainder_rows(rows, keys, others, other_keys, bounds), names):
-        found += [tuple(row.values()) for out in task([part]) for row in out.to_pylist()]
-
-    def fits(at, other):
-        return keys[at] is not None and keys[at] == other_keys[other]
-
-    expected = [(keys[at], start, end) for at, start, end in reference.antijoin(rows, others, fits)]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+@given(st.lists(tables(), min_size=2, max_size=3), BOUNDS, st.sampled_from(["anti", "inner", "left", "right", "full"]))
+@settings(max_examples=300, deadline=None)
+def test_chains_leave_no_seam(given_tables, bounds, how):
+    """Also if every group is cut, as here, and rows end where slices begin."""
+    if how == "anti":
+        given_tables = given_tables[:2]
+    found = sorted(map(repr, chained(given_tables, bounds, how)))
+    inputs = [
+        pa.table({**columns(rows, keys), f"n{at}": pa.array(range(len(rows)), pa.int64())})
+        for at, (rows, keys) in enumerate(given_tables)
+    ]
+    if how == "anti":
+        expected = tl.temporal_antijoin(*inputs, on="key")
+    else:
+        expected = tl.temporal_join(inputs, on="key", how=how)
+    assert found == sorted(repr(tuple(row.values())) for row in expected.to_pylist())
 
 
-def remainder_rows(rows, keys, others, other_keys, bounds):
-    """Rows of both tables as the plan sends them, and the first start of each later slice."""
+def columns(rows, keys):
+    return {
+        "key": pa.array(keys, pa.string()),
+        "start": pa.array([start for start, _ in rows], pa.int64()),
+        "end": pa.array([end for _, end in rows], pa.int64()),
+    }
 
-    def tag(number, bits, key):
-        return ((number + 1 if bounds else 0) * BITS + bits) * PARTITIONS + (home_of(key) + number) % PARTITIONS
 
-    for (start, end), key in zip(rows, keys, strict=True):
-        numbers = slices_of(start, end - 1, bounds)
-        for number in numbers:
-            low, high = edges(number, bounds)
-            home = number == numbers[0]
-            until = FOREVER if high is None else high
-            yield tag(number, HOME * home, key), start if home else low - 1, end, until, key
-    firsts = {}
-    for (start, end), key in zip(others, other_keys, strict=True):
-        if key is None:
-            continue
-        numbers = slices_of(start, end, bounds)
-        for number in numbers:
-            yield tag(number, OTHER, key), start, end, 0, key
-        firsts[key, numbers[0]] = min(start, firsts.get((key, numbers[0]), FOREVER))
-    for (key, later), start in firsts.items():
-        for number in range(later):
-            yield tag(number, OTHER, key), start, start + 1, 0, key
+def chained(given_tables, bounds, how):
+    """The result of a chain of joins, as the plan has rows sent and tasks run."""
+    count = len(given_tables)
+    sides = tuple((str(at), Period()) for at in range(count))
+    arrivals = Arrivals("temporal_join", sides, Policy(), (("p0",),) * count, PARTITIONS, bool(bounds))
+    numbers = () if how == "anti" else range(1, count)
+    outputs = [Output(tuple((at, "p0") for at in (0, *numbers))), Output(tick="start"), Output(tick="end")]
+    outputs += [Output(((at, "p1"),)) for at in (0, *numbers)]
+    fields = [T.StructField(f"n{at}", T.LongType()) for at in (0, *numbers)]
+    task = ChainTask(arrivals, how, "auto", tuple(outputs), T.StructType([*SCHEMA, *fields]), TICKS)
+    parts = list(partitions(list(sent_rows(given_tables, bounds)), bool(bounds)))
+    sealed = [out["parcel"][0].as_py() for part in parts for out in FirstStarts(arrivals)([part])]
+    for part in parts:
+        firsts = pa.array([b"".join(sealed)] + [None] * part.num_rows, pa.binary())[: part.num_rows]
+        told = part.append_column(FIRSTS, firsts) if bounds else part
+        for out in task([told]):
+            yield from (tuple(row.values()) for row in out.to_pylist())
+
+
+def sent_rows(given_tables, bounds):
+    """Rows as the plan sends them: whole, to each slice that they touch or at which they end."""
+    for table, (rows, keys) in enumerate(given_tables):
+        for at, ((start, end), key) in enumerate(zip(rows, keys, strict=True)):
+            for number in slices_of(start, end, bounds):
+                low, high = edges(number, bounds)
+                place = (home_of(key) + number) % PARTITIONS
+                tag = ((number + 1 if bounds else 0) * len(given_tables) + table) * PARTITIONS + place
+                home = (MIN_TICK if low is None else low, FOREVER if high is None else high) if bounds else ()
+                yield tag, start, end, *home, key, at
+
+
+def partitions(rows, sliced):
+    names = ["tag", "start", "end", *(["since", "until"] if sliced else []), "p0", "p1"]
+    kinds = [pa.string() if name == "p0" else pa.int64() for name in names]
+    for place in range(PARTITIONS):
+        part = [row for row in rows if row[0] % PARTITIONS == place]
+        arrays = [pa.array([row[at] for row in part], kind) for at, kind in enumerate(kinds)]
+        yield pa.RecordBatch.from_arrays(arrays, names=names)
 
 
 def test_slices_begin_at_starts_of_their_group():

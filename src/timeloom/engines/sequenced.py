@@ -1,5 +1,6 @@
 """Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
 
+from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -61,6 +62,12 @@ class TwoSides:
             Shared(*rows, np.maximum(*both, out=both[0]), np.minimum(*either, out=either[0]))
             for rows, both, either in zip(at, starts, ends, strict=True)
         ]
+
+    def batches(self, algorithm: str, rows: int) -> Iterator[Shared]:
+        """All pairs that share time, in batches of at most so many."""
+        for lefts, rights in self._matches(algorithm).batches(rows):
+            starts = np.maximum(self.left.starts[lefts], self.right.starts[rights])
+            yield Shared(lefts, rights, starts, np.minimum(self.left.ends[lefts], self.right.ends[rights]))
 
     def _matches(self, algorithm: str) -> Matches:
         if algorithm == "dip":

@@ -41,9 +41,8 @@ def _requests(tables: int, asked: Mapping[str, Any]) -> list[TemporalJoinRequest
 
 def _explain(asked: Mapping[str, Any]) -> Explanation:
     tables = _tables(asked["left"], asked["right"])
-    if len(tables) > 2:
-        raise UsageError("a join of more than two tables is a chain of joins; explain one of them at a time")
-    plan: Explanation = _engine(tables, asked["max_rows"]).explain_temporal_join(*tables, *_requests(2, asked))
+    engine = _engine(tables, asked["max_rows"])
+    plan: Explanation = engine.explain_temporal_join_all(tables, _requests(len(tables), asked))
     return plan
 
 

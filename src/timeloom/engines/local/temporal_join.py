@@ -18,6 +18,7 @@ from timeloom.engines.matching import Side
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import Shared, TwoSides
 from timeloom.engines.threads import cores
+from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -102,6 +103,13 @@ def explain_temporal_join(left: object, right: object, request: TemporalJoinRequ
     }
     why = "rows that share time lie in runs of a sorted column, so nothing is compared in vain"
     return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
+
+
+def explain_temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Explanation:
+    """Say how a join of two tables would run; of more, each is joined to the result of those before it."""
+    if len(frames) > 2:
+        raise UsageError("a join of more than two tables is a chain of joins; explain one of them at a time")
+    return explain_temporal_join(frames[0], frames[1], requests[0])
 
 
 def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None) -> list[Shared]:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from timeloom.engines.admission import VALID
 from timeloom.engines.spark.distribution import Sent
@@ -14,6 +15,7 @@ from timeloom.engines.spark.presence import TOUCHED, presence
 from timeloom.engines.spark.readers import StreamedRows
 from timeloom.engines.spark.sieve import SMALL, STREAM, SmallSide
 from timeloom.engines.spark.slices import in_first_row
+from timeloom.engines.spark.tasks import ValidRows
 from timeloom.engines.spark.workers import mapped
 
 
@@ -23,6 +25,10 @@ class Broadcast:
 
     Unless they are kept anyway, streamed rows that cannot match anything are left out before they reach a task. If the
     small side is known to be small, one task reads it; otherwise many do, and a shuffle brings its rows together.
+
+    If unmatched rows of the small side are kept (``shuffled`` says into how many partitions), a plan asks for the rows
+    of both sides more than once. They are shuffled then, which Spark does once, since an input that is read again may
+    give other rows.
     """
 
     streamed: Sent
@@ -31,6 +37,7 @@ class Broadcast:
     packing: Packing
     keeps_streamed: bool
     known_small: bool
+    shuffled: int | None = None
 
     @property
     def reader(self) -> StreamedRows:
@@ -41,7 +48,7 @@ class Broadcast:
     def gathered(self) -> DataFrame:
         """The rows of the small side, in one partition."""
         rows = self.small.rows.select(*self.packing.own(self.small.admitted))
-        return rows.coalesce(1) if self.known_small else rows.repartition(1)
+        return rows.coalesce(1) if self.known_small and self.shuffled is None else rows.repartition(1)
 
     @cached_property
     def side(self) -> DataFrame:
@@ -56,8 +63,12 @@ class Broadcast:
         Spark passes on by reference, so that it is copied once a partition, not once a row.
         """
         columns = self.packing.own(self.streamed.admitted)
+        stream = in_first_row(F.expr("get(stream, 0)")).alias(STREAM)
+        if self.shuffled is not None:
+            rows = self.streamed.rows.select(*columns).repartition(self.shuffled)
+            return rows.join(self.side, F.lit(True)).select(*rows.columns, stream)
         joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._sifted()
-        return joined.select(*columns, in_first_row(F.expr("get(stream, 0)")).alias(STREAM))
+        return joined.select(*columns, stream)
 
     def _sifted(self) -> DataFrame:
         """The streamed rows that may match something, and those that are invalid, with the small side."""
@@ -79,11 +90,11 @@ class Broadcast:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
         if side == self.streamed.admitted.side:
             return None
-        admitted = self.small.admitted
-        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
-        periods = [F.expr(text).alias(name) for name, text in ticks.items()]
-        valid = self.small.rows.where(f"{admitted.verdict} = {VALID}")
-        return valid.select(*periods, *self.packing.own(admitted))
+        places = self.packing.places(self.small.admitted).values()
+        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places]
+        ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
+        task = ValidRows(self.small.layout, self.small.admitted.policy, tuple(kind.name for kind in kinds))
+        return mapped(self.gathered, task, T.StructType([*ticks, *kinds]))
 
 
 def sent_to_all(made: DataFrame) -> DataFrame:

@@ -21,6 +21,7 @@ from timeloom.engines.spark.counting_totals import finished, part_field, parts_o
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.keys import as_given
 from timeloom.engines.spark.pieces import replication
+from timeloom.engines.spark.readings import require_one_reading
 from timeloom.engines.spark.tasks import Matcher
 from timeloom.engines.spark.workers import mapped
 from timeloom.model.count_join import CountRequest
@@ -81,7 +82,10 @@ class SparkCount(SparkJoin):
         )
         result = mapped(rows, task, self.schema)
         undecided = plan.undecided("left")
-        return result if undecided is None else result.unionAll(self._added_up(rows, matcher, undecided))
+        if undecided is None:
+            return result
+        require_one_reading((self.left, self.right))
+        return result.unionAll(self._added_up(rows, matcher, undecided))
 
     def _added_up(self, rows: DataFrame, matcher: Matcher, undecided: DataFrame) -> DataFrame:
         """The left rows with copies in several tasks: what these report is added up by period and key."""

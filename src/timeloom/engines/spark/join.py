@@ -19,6 +19,7 @@ from timeloom.engines.spark.keys import aligned, as_given, key_hashes, no_key
 from timeloom.engines.spark.packing import Packing
 from timeloom.engines.spark.parcels import Reader, SideLayout
 from timeloom.engines.spark.pieces import cover, replication
+from timeloom.engines.spark.readings import require_one_reading
 from timeloom.engines.spark.runs import RunTask
 from timeloom.engines.spark.sequenced_periods import period_type, period_writer
 from timeloom.engines.spark.sizes import Spread, estimated_bytes
@@ -146,7 +147,8 @@ class SparkJoin:
             keeps = streamed.admitted.side in PRESERVED[self.request.how]
             size = self.sizes[small.admitted.side]
             known_small = size is not None and size <= broadcast_threshold(self.spark)
-            return Broadcast(streamed, small, self.pieces, self.packing, keeps, known_small)
+            shuffled = self.spread.partitions if small.admitted.side in PRESERVED[self.request.how] else None
+            return Broadcast(streamed, small, self.pieces, self.packing, keeps, known_small, shuffled)
         hashes = ("0", "0")
         if self.slicing.by_key:
             hashes = key_hashes(self.left, self.right, self.request.keys)
@@ -168,6 +170,7 @@ class SparkJoin:
         for side in ("left",) if self.request.how == "semi" else PRESERVED[self.request.how]:
             undecided = plan.undecided(side)
             if undecided is not None:
+                require_one_reading((self.left, self.right))
                 result = result.unionAll(self._decided(plan, matcher, side, undecided))
         return as_given(result, self.schema, self.left) if self.request.how in ("semi", "anti") else result
 
@@ -225,9 +228,13 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
     }
     facts |= {f"{side} bytes": size for side, size in task.sizes.items() if size is not None}
     if task.strategy.name == "broadcast":
-        facts |= {"broadcast side": task.strategy.small, "partitions": "those of the other side", "replication": 1}
+        shuffled = task.strategy.small in PRESERVED[request.how]
+        partitions = task.spread.partitions if shuffled else "those of the other side"
+        facts |= {"broadcast side": task.strategy.small, "partitions": partitions, "replication": 1}
         searched = "the other side is so much larger that its rows are matched in SQL, by an index, not in Python"
-        return Explanation("join", "spark", facts, (task.strategy.why, *([searched] if task.probes else [])))
+        twice = "both sides are asked for twice, as all rows are kept, so the other side is shuffled, to be read once"
+        reasons = [searched] * task.probes + [twice] * shuffled
+        return Explanation("join", "spark", facts, (task.strategy.why, *reasons))
     copies, why = replication(task.pieces, task.slicing)
     facts |= {"partitions": task.spread.partitions, "slices": f"at most {task.slicing.slices}", "replication": copies}
     return Explanation("join", "spark", facts, (task.strategy.why, task.spread.why, why))

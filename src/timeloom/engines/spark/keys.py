@@ -1,5 +1,6 @@
 """Equality keys on Spark: in the type that both sides share, with one hash for equal keys, and which rows have none."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -21,12 +22,16 @@ EXACT = 2**53
 
 def aligned(left: Admitted, right: Admitted, keys: Keys) -> tuple[Admitted, Admitted]:
     """Both sides with their keys in common types; keys that cannot be equal are refused as by the local engine."""
-    for side, names in ((left, keys.left), (right, keys.right)):
+    first, second = all_aligned((left, right), (keys.left, keys.right))
+    return first, second
+
+
+def all_aligned(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) -> tuple[Admitted, ...]:
+    """Several tables with their keys, given pairwise, in types that all share."""
+    for side, names in zip(sides, keys, strict=True):
         require_columns(side.schema.names, list(names), side.side)
-    kinds = [_common(left, right, pair) for pair in zip(keys.left, keys.right, strict=True)]
-    return _cast(left, dict(zip(keys.left, kinds, strict=True))), _cast(
-        right, dict(zip(keys.right, kinds, strict=True))
-    )
+    kinds = [_common(sides, names) for names in zip(*keys, strict=True)]
+    return tuple(_cast(side, dict(zip(names, kinds, strict=True))) for side, names in zip(sides, keys, strict=True))
 
 
 def as_given(frame: DataFrame, schema: T.StructType, admitted: Admitted) -> DataFrame:
@@ -43,16 +48,23 @@ def as_given(frame: DataFrame, schema: T.StructType, admitted: Admitted) -> Data
 
 
 def key_hashes(left: Admitted, right: Admitted, keys: Keys) -> tuple[str, str]:
-    """Hash the keys of both sides, in SQL, so that equal keys have equal hashes: Spark's hash knows one zero only.
+    """Hash the keys of both sides, in SQL, so that equal keys have equal hashes."""
+    hashes = shared_hashes((left, right), (keys.left, keys.right))
+    return hashes[0], hashes[1]
 
-    A row without a key meets nobody, so its hash may be any; that of its period spreads such rows.
+
+def shared_hashes(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) -> list[str]:
+    """Hash the keys of several tables of common types, in SQL, so that equal keys have equal hashes.
+
+    Spark's hash knows one zero only. A row without a key meets nobody, so its hash may be any; that of its period
+    spreads such rows.
     """
     hashes = []
-    for side, names in zip((left, right), (keys.left, keys.right), strict=True):
+    for side, names in zip(sides, keys, strict=True):
         spread = f"xxhash64({side.columns.raw_start}, {side.columns.raw_end})"
-        key = f"xxhash64({', '.join(map(side.column, names))})" if names else "0L"
-        hashes.append(f"CASE WHEN {no_key(side, names)} THEN {spread} ELSE {key} END")
-    return hashes[0], hashes[1]
+        key = f"xxhash64({', '.join(map(side.column, names))})"
+        hashes.append(f"CASE WHEN {no_key(side, names)} THEN {spread} ELSE {key} END" if names else "0L")
+    return hashes
 
 
 def no_key(side: Admitted, names: tuple[str, ...]) -> str:
@@ -60,11 +72,18 @@ def no_key(side: Admitted, names: tuple[str, ...]) -> str:
     return "(" + " OR ".join(f"{side.column(name)} IS NULL" for name in names) + ")"
 
 
-def _common(left: Admitted, right: Admitted, names: tuple[str, str]) -> T.DataType:
-    fields = [side.schema[name] for side, name in zip((left, right), names, strict=True)]
+def _common(sides: Sequence[Admitted], names: Sequence[str]) -> T.DataType:
+    """The type that the key columns of several tables share."""
+    known = sides[0].schema[names[0]]
+    for side, name in zip(sides[1:], names[1:], strict=True):
+        known = T.StructField(names[0], _common_of_two((sides[0].side, side.side), (known, side.schema[name])))
+    return known.dataType
+
+
+def _common_of_two(sides: tuple[str, str], fields: tuple[T.StructField, T.StructField]) -> T.DataType:
+    names = fields[0].name, fields[1].name
     first, second = (
-        arrow_schema(T.StructType([field]), side.side, comparing=True)
-        for side, field in zip((left, right), fields, strict=True)
+        arrow_schema(T.StructType([field]), side, comparing=True) for side, field in zip(sides, fields, strict=True)
     )
     common = shared_type(first, second, names)
     kinds = [field.dataType for field in fields]

@@ -97,14 +97,16 @@ class Parcel:
 
     @classmethod
     def of(cls, packed: Packed, layouts: tuple[SideLayout, SideLayout], policy: Policy) -> "Parcel":
-        """Split packed rows by side, read their periods and number their keys."""
+        """Split packed rows by side, judge their periods, and number the keys of those that are admitted."""
         source = Source(packed.table)
         is_right = (packed.bits & RIGHT) != 0
         rows = [np.flatnonzero(chosen).astype(np.int32) for chosen in (~is_right, is_right)]
         sides = [_side(source, at, packed.bits, layout, policy) for at, layout in zip(rows, layouts, strict=True)]
-        if not layouts[0].keys and packed.slices.min() == packed.slices.max():
+        if not layouts[0].keys and not np.diff(packed.slices).any():
             return cls(packed, source, sides[0], sides[1], 0)
-        tables = [_key_table(source, at, packed.slices, layout) for at, layout in zip(rows, layouts, strict=True)]
+        tables = [
+            _key_table(source, side.rows, packed.slices, layout) for side, layout in zip(sides, layouts, strict=True)
+        ]
         names = tables[0].column_names
         *keys, count = shared_keys(tables[0], tables[1], names, names)
         left, right = (replace(side, keys=ids) for side, ids in zip(sides, keys, strict=True))

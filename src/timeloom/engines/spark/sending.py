@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.spark.parcels import SideLayout
+from timeloom.engines.spark.parcels import SideLayout, admitted
 from timeloom.engines.spark.pieces import Piece
 from timeloom.engines.spark.sequenced_dispatch import sealed_column
 from timeloom.engines.spark.spans import Spans, spans
@@ -47,7 +47,11 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True)
 class Sealing:
-    """Turns the rows of one side into parcels; ``homes`` is one unless rows are sent by key."""
+    """Turns the rows of one side into parcels; ``homes`` is one unless rows are sent by key.
+
+    Rows that are to be dropped are dropped here, and told of once. Those that must be refused are sent on: they meet in
+    one task, which tells of all.
+    """
 
     layout: SideLayout
     pieces: tuple[Piece, ...]
@@ -58,11 +62,14 @@ class Sealing:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Seal the rows of one partition."""
         for table in large(batches):
+            if self.policy.on_invalid == "drop":
+                table = table.take(pa.array(admitted(table, self.layout, self.policy)[0]))
             homes = np.zeros(table.num_rows, np.int64)
             if KEY in table.column_names:
                 homes = np.asarray(table[KEY].combine_chunks()) % self.homes
                 table = table.drop_columns([KEY])
-            yield from self._sealed(table, homes)
+            if table.num_rows:
+                yield from self._sealed(table, homes)
 
     def _sealed(self, table: pa.Table, homes: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         found = spans(table, self.layout, self.pieces, self.policy)

@@ -15,7 +15,7 @@ SMALL_SIDES = {
     "semi": ("right",),
     "anti": ("right",),
 }
-"""The sides that may be broadcast; with ``full`` the large side is read twice, so only on request."""
+"""The sides that may be broadcast; with ``full`` the large side is shuffled, so only on request."""
 
 
 @dataclass(frozen=True)

@@ -205,10 +205,30 @@ class FirstCopies:
         for packed in self.reader.read(batches):
             chosen = np.flatnonzero((packed.bits & (RIGHT | SOLE | FIRST)) == (side | FIRST))
             table = packed.table.select(list(dict.fromkeys([self.layout.start, self.layout.end, *self.names])))
-            rows = table.take(pa.array(chosen))
-            _, starts, ends, _ = admitted(rows, self.layout, self.policy)
-            columns = [pa.array(starts), pa.array(ends), *(rows[name] for name in self.names)]
-            yield from pa.table(columns, ["start", "end", *self.names]).to_batches()
+            yield from _ticked(table.take(pa.array(chosen)), self.layout, self.policy, self.names)
+
+
+@dataclass(frozen=True)
+class ValidRows:
+    """All valid rows of a side: their ticks, and columns."""
+
+    layout: SideLayout
+    policy: Policy
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Choose the rows of one partition."""
+        received = [batch for batch in batches if batch.num_rows]
+        if received:
+            yield from _ticked(pa.Table.from_batches(received), self.layout, self.policy, self.names)
+
+
+def _ticked(rows: pa.Table, layout: SideLayout, policy: Policy, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The valid rows with their ticks."""
+    kept, starts, ends, _ = admitted(rows, layout, policy)
+    valid = rows if kept.size == rows.num_rows else rows.take(pa.array(kept))
+    columns = [pa.array(starts), pa.array(ends), *(valid[name] for name in names)]
+    yield from pa.table(columns, ["start", "end", *names]).to_batches()
 
 
 def _sides(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from timeloom.engines.frames import require_columns
 from timeloom.engines.spark.admission import Admitted, admit
 from timeloom.engines.spark.gaps import uncovered
+from timeloom.engines.spark.readings import require_unchanging
 from timeloom.engines.spark.sequenced_faults import answer
 from timeloom.engines.spark.sequenced_measures import AggregateTask, measure_fields
 from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
@@ -36,6 +37,7 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
     task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
     result = mapped(rows.sent(), task, schema)
     if request.fill:
+        require_unchanging(admitted, "fill=True takes a second pass over it")
         result = result.unionAll(_empty_time(admitted, request, slicing, schema))
     return answer(result, [admitted], request.policy)
 

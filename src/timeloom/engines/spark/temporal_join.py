@@ -1,4 +1,4 @@
-"""The sequenced join on Spark: pairs by the relation join, and the remainders of each side that is kept."""
+"""The sequenced join on Spark: pairs by the relation join; chains of tables, and what outer joins keep, by tasks."""
 
 from dataclasses import replace
 from functools import partial
@@ -8,18 +8,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from timeloom.engines.admission import Quarantined
-from timeloom.engines.spark.admission import admit, merge_numbered
+from timeloom.engines.axes import same_axis
+from timeloom.engines.spark.admission import Admitted, admit, merge_numbered
 from timeloom.engines.spark.boundaries import Slicing
-from timeloom.engines.spark.join import PRESERVED, SparkJoin
-from timeloom.engines.spark.packing import Packing
+from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.keys import all_aligned
 from timeloom.engines.spark.pieces import replication
+from timeloom.engines.spark.sequenced_chain import Chain
+from timeloom.engines.spark.sequenced_columns import chained_columns, layout
 from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_remainders import Output, Remainders
+from timeloom.engines.spark.sequenced_periods import period_writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation
-from timeloom.model.naming import Origin, OutputColumn, joined_columns
+from timeloom.model.naming import Origin, OutputColumn
 from timeloom.model.sequenced import TemporalJoinRequest
 
 
@@ -41,94 +44,141 @@ class Pairs(SparkJoin):
         super().__init__(left, right, pairs, partial(_layout, request))
 
     @property
+    def inputs(self) -> tuple[Admitted, ...]:
+        """Both tables."""
+        return self.left, self.right
+
+    @property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
         found = super().slicing
         return found if self.forced is None else replace(found, slices=self.forced, least=self.forced)
 
-    def alone(self, side: str, slicing: GroupSlicing) -> DataFrame:
-        """The remainders of one side, with nulls for the other."""
-        mine, other = (self.left, self.right) if side == "left" else (self.right, self.left)
-        wanted = list(self.request.keys.left), list(self.request.keys.right)
-        for column in self.columns:
-            if side == "left" and column.origin == "left":
-                wanted[0].append(column.left)
-            if side == "right" and column.origin == "right":
-                wanted[1].append(column.right)
-        packing = Packing.of(self.left.schema, self.right.schema, wanted)
-        outputs = tuple(_output(column, side, packing) for column in self.columns)
-        fields = [T.StructField(field.name, field.dataType) for field in self.schema]
-        plan = Remainders("temporal_join", mine, other, self.request.keys, packing, slicing)
-        return plan.result(outputs, T.StructType(fields), self.writer)
+    def explanation(self, tables: int) -> Explanation:
+        """How it would run."""
+        copies, why = replication(self.pieces, self.slicing)
+        broadcast = self.strategy.name == "broadcast"
+        facts: dict[str, Any] = {
+            "how": "inner",
+            "algorithm": self.request.algorithm,
+            "tables": tables,
+            "strategy": self.strategy.name,
+            "keys": list(self.request.keys.left),
+            "partitions": "those of the other side" if broadcast else self.spread.partitions,
+            "replication": 1 if broadcast else copies,
+        }
+        reasons = [self.strategy.why] if broadcast else [self.strategy.why, self.spread.why, why]
+        return Explanation("temporal_join", "spark", facts, (*reasons, *_before(tables - 2)))
 
 
 def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None = None) -> Any:
     """Join two DataFrames instant by instant. Nothing runs before an action."""
-    pairs = Pairs(left, right, request, slices)
-    result = pairs.result()
-    if PRESERVED[request.how]:
-        slicing = GroupSlicing.of(left.sparkSession, [left, right], slices)
-        for side in PRESERVED[request.how]:
-            result = result.unionAll(pairs.alone(side, slicing))
-    return answer(result, [pairs.left, pairs.right], request.policy)
+    joined = _chained([left, right], [request], slices)
+    return answer(joined.result(), joined.inputs, request.policy)
 
 
-def temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest]) -> Any:
+def temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest], slices: int | None = None) -> Any:
     """Join several DataFrames one after the other; rejected rows are told apart by the number of their table."""
-    result = frames[0]
-    for frame, request in zip(frames[1:], requests, strict=True):
-        step = temporal_join(result, frame, request)
-        result = step.result if isinstance(step, Quarantined) else step
-    policy = requests[0].policy
-    if policy.on_invalid != "quarantine":
+    result = _chained(frames, requests, slices).result()
+    if requests[0].policy.on_invalid != "quarantine":
         return result
-    periods = [requests[0].left_period, *(request.right_period for request in requests)]
-    inputs = [admit(frame, period, "input", policy) for frame, period in zip(frames, periods, strict=True)]
-    return Quarantined(result, merge_numbered(inputs))
+    return Quarantined(result, merge_numbered(list(TableChain(frames, requests, slices).inputs)))
 
 
-def explain_temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest) -> Explanation:
-    """Say how a sequenced join would run. Nothing runs."""
-    pairs = Pairs(left, right, request, None)
-    copies, why = replication(pairs.pieces, pairs.slicing)
-    broadcast = pairs.strategy.name == "broadcast"
-    facts: dict[str, Any] = {
-        "how": request.how,
-        "algorithm": pairs.request.algorithm,
-        "strategy": pairs.strategy.name,
-        "keys": list(request.keys.left),
-        "partitions": "those of the other side" if broadcast else pairs.spread.partitions,
-        "replication": 1 if broadcast else copies,
-    }
-    reasons = [pairs.strategy.why] if broadcast else [pairs.strategy.why, pairs.spread.why, why]
-    if PRESERVED[request.how]:
-        slicing = GroupSlicing.of(left.sparkSession, [left, right])
-        found = slicing.facts(grouped=bool(request.keys))
-        facts |= {"remainders of": list(PRESERVED[request.how])}
-        facts |= {f"remainders' {name}": value for name, value in found.items()}
-        reasons += slicing.reasons(grouped=bool(request.keys))
-    return Explanation("temporal_join", "spark", facts, tuple(reasons))
+def _chained(
+    frames: list[DataFrame], requests: list[TemporalJoinRequest], slices: int | None = None
+) -> "Pairs | TableChain":
+    """The last of the steps that a join of several tables takes.
+
+    As long as one table is small enough to be broadcast, inner joins do so. All that are left are joined by one chain:
+    a plan of joins within joins would have each table several times, and those before it as often for each time.
+    """
+    while requests[0].how == "inner":
+        pairs = Pairs(frames[0], frames[1], requests[0], slices)
+        if len(frames) == 2:
+            return pairs
+        if pairs.strategy.name != "broadcast":
+            break
+        frames, requests = [pairs.result(), *frames[2:]], requests[1:]
+    return TableChain(frames, requests, slices)
+
+
+class TableChain:
+    """Tables to be joined one after the other, by tasks that have rows of all of them."""
+
+    def __init__(self, frames: list[DataFrame], requests: list[TemporalJoinRequest], slices: int | None = None) -> None:
+        self.requests = requests
+        periods = [requests[0].left_period, *(request.right_period for request in requests)]
+        names = ("left", "right") if len(frames) == 2 else map(_ordinal, range(1, len(frames) + 1))
+        admitted = [
+            admit(frame, period, name, requests[0].policy)
+            for frame, period, name in zip(frames, periods, names, strict=True)
+        ]
+        self.keys = (requests[0].keys.left, *(request.keys.right for request in requests))
+        self.inputs = all_aligned(admitted, self.keys)
+        for side in self.inputs[1:]:
+            same_axis(self.inputs[0].columns.kind.type, side.columns.kind.type)
+        self.columns = chained_columns(self.inputs, requests)
+        self.slicing = GroupSlicing.of(frames[0].sparkSession, frames, slices, grouped=bool(self.keys[0]))
+
+    @property
+    def schema(self) -> T.StructType:
+        """The schema of the result."""
+        return T.StructType([column.field for column in self.columns])
+
+    def result(self) -> DataFrame:
+        """The plan of the result."""
+        wanted: list[list[str]] = [[] for _ in self.inputs]
+        for table, name in (source for column in self.columns for source in column.sources):
+            wanted[table].append(name)
+        request = self.requests[0]
+        chain = Chain(
+            "temporal_join",
+            request.how,
+            self.inputs,
+            self.keys,
+            tuple(map(tuple, wanted)),
+            self.slicing,
+            request.algorithm,
+        )
+        return chain.result(chain.outputs(self.columns), self.schema, period_writer(*self.inputs))
+
+    def explanation(self, tables: int) -> Explanation:
+        """How it would run."""
+        grouped = bool(self.keys[0])
+        facts = {
+            "how": self.requests[0].how,
+            "algorithm": self.requests[0].algorithm,
+            "tables": tables,
+            "keys": list(self.keys[0]),
+            **self.slicing.facts(grouped=grouped),
+        }
+        why = "all tables go to tasks in one shuffle, and a task joins one after the other, so the plan has each once"
+        return Explanation(
+            "temporal_join",
+            "spark",
+            facts,
+            (*self.slicing.reasons(grouped=grouped), why, *_before(tables - len(self.inputs))),
+        )
+
+
+def explain_temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest]) -> Explanation:
+    """Say how a sequenced join of several tables would run, or its last step. Nothing runs."""
+    step = _chained(frames, requests)
+    return step.explanation(len(frames))
 
 
 def _layout(request: TemporalJoinRequest, left: T.StructType, right: T.StructType) -> list[OutputColumn]:
     period = request.left_period
-    layout = joined_columns(
-        left.names,
-        right.names,
-        request.keys,
-        suffixes=request.suffixes,
-        without_right=(request.right_period.start, request.right_period.end),
-        columns=request.columns,
-    )
     origins: dict[str, Origin] = {period.start: "overlap_start", period.end: "overlap_end"}
-    return [replace(column, origin=origins.get(column.left, column.origin)) for column in layout]
+    found = layout(request, left.names, right.names)
+    return [replace(column, origin=origins.get(column.left, column.origin)) for column in found]
 
 
-def _output(column: OutputColumn, side: str, packing: Packing) -> Output:
-    if column.origin in ("overlap_start", "overlap_end"):
-        return Output(column.name, column.origin.removeprefix("overlap_"))
-    if side == "left" and column.origin in ("left", "key"):
-        return Output(column.name, f"p{packing.left[column.left]}")
-    if side == "right" and column.origin in ("right", "key"):
-        return Output(column.name, f"p{packing.right[column.right]}")
-    return Output(column.name, "")
+def _before(steps: int) -> list[str]:
+    return [f"before that, {steps} small tables are broadcast, one after the other"] if steps else []
+
+
+def _ordinal(number: int) -> str:
+    words = ("first", "second", "third", "fourth", "fifth")
+    return words[number - 1] if number <= len(words) else f"{number}th"
