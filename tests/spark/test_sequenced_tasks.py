@@ -18,6 +18,7 @@ from drawing import keys_for, periods
 from reference import sequenced as reference
 from timeloom.engines.spark.chain_parts import FIRSTS, Arrivals
 from timeloom.engines.spark.chain_task import ChainTask, FirstStarts, Output
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.coalesce import Merging, merged
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
 from timeloom.engines.spark.seams import SeamTask, SliceTask
@@ -25,16 +26,17 @@ from timeloom.engines.spark.sequenced_dispatch import Dispatch
 from timeloom.engines.spark.sequenced_faults import NO_TIME
 from timeloom.engines.spark.sequenced_rows import Delivery, Writer
 from timeloom.engines.spark.sequenced_slices import GroupSlicing
-from timeloom.engines.ticks import read_period
+from timeloom.engines.ticks import TimeType
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MIN_TICK
+from timeloom.model.ticks import FOREVER, Axis
 
 PARTITIONS = 3
 SCHEMA = T.StructType(
     [T.StructField("key", T.StringType()), *(T.StructField(name, T.LongType()) for name in ("start", "end"))]
 )
-TICKS = read_period(pa.table({"start": pa.array([], pa.int64()), "end": pa.array([], pa.int64())}), Period(), "input")
+PERIODS = PeriodWriter(TimeType(Axis.INTEGER, pa.int64()), Period())
 BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
 
 
@@ -85,7 +87,7 @@ def run(sent, task, seams):
 
 
 def writer():
-    return Writer(SCHEMA, TICKS, {"key": "c0", "start": "c1", "end": "c2"})
+    return Writer(SCHEMA, PERIODS, {"key": "c0", "start": "c1", "end": "c2"})
 
 
 @given(tables(), BOUNDS)
