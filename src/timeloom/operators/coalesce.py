@@ -30,7 +30,7 @@ def coalesce(
         The columns whose values must be equal, nulls being equal to each other; by default all but the period. Other
         columns do not appear in the result.
     period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).

@@ -86,7 +86,7 @@ def count_join(
     delta, epsilon
         The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
     period, left_period, right_period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).

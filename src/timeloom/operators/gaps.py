@@ -33,7 +33,7 @@ def gaps(
         The window ``(start, end)`` to look at, in the form of the period columns; an end of None is open. By default
         each group is looked at from its first start to its last end.
     period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).

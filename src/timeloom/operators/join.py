@@ -84,7 +84,7 @@ def join(
     suffixes
         What to append to left and right columns of equal names.
     period, left_period, right_period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).

@@ -77,7 +77,7 @@ def sliding_windows(
     bounds
         Add the windows as ``sys_first``, ``sys_last``, ``app_first`` and ``app_last``.
     sys_period, app_period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid
         What to do with rows whose period is invalid: ``"error"``, ``"quarantine"`` or ``"drop"``.
 

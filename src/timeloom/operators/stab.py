@@ -28,7 +28,7 @@ def stab(
         The instant, or a list of instants, in the type of the period columns: an integer, a date, a datetime, or ISO
         text for dates and timestamps.
     period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).

@@ -83,7 +83,7 @@ def temporal_join(
         What to append to columns of equal names, one text for each table; from three tables on by default their
         numbers.
     period, left_period, right_period
-        The period columns, as ``(start, end)`` or `Period`.
+        The period columns, as ``(start, end)``, `Period`, or a mapping of its options.
     on_invalid, empty
         What to do with rows whose period is invalid (``"error"``, ``"quarantine"``, ``"drop"``), and with empty periods
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
