@@ -62,7 +62,7 @@ SEQUENCED = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["byte", "bigint", "date", "timestamp", "timestamp_ntz"])
 def test_null_starts_are_dropped_or_refused_in_every_type(spark, kind):
     table = rows_of(kind)
     frame = frame_of(spark, kind, table)
