@@ -75,7 +75,8 @@ def expressions_of(measures: tuple[Measure, ...], payload: pa.Table) -> dict[str
 
 def check_measures(measures: tuple[Measure, ...], payload: pa.Table) -> None:
     """Refuse measures that an index cannot follow, and those that make no sense for the types of their columns."""
-    require_columns(payload.column_names, [measure.column for measure in measures if measure.column], "indexed")
+    wanted = [measure.column for measure in measures if measure.column is not None]
+    require_columns(payload.column_names, wanted, "indexed")
     for measure in measures:
         if measure.function in BY_ENTRY:
             raise UsageError(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from timeloom.engines.ticks import whole
 from timeloom.errors import InvalidInputError
 
 EXACT_DIGITS = 15
@@ -63,7 +64,7 @@ def plain_values(column: pa.Array) -> pa.Array:
     """The values of a column to compute with: neither encoded nor views."""
     kind = plain_type(column.type)
     if kind != column.type:
-        column = pa.concat_arrays(plain(pa.chunked_array([column])).chunks)
+        column = whole(plain(pa.chunked_array([column])))
     return column.cast(_solid_text(kind)) if is_view(kind) else column
 
 

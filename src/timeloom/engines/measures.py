@@ -15,6 +15,8 @@ from timeloom.engines.key_types import comparable, plain_values
 from timeloom.engines.keys import NO_KEY, numbered
 from timeloom.engines.measure_task import Sweep, Task
 from timeloom.engines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
+from timeloom.engines.measure_values import decimals, double_values, masked, order_codes, unfit
+from timeloom.engines.taking import taken
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
@@ -103,21 +105,21 @@ def _stddev(task: Task, measure: Measure) -> pa.Array:
 def _extreme(task: Task, measure: Measure) -> pa.Array:
     codes = order_codes(task.column, measure)
     codes = task.sweep.arranged(~codes if measure.function == "min" else codes)
-    return _taken(task, codes, task.sweep.arranged(task.valid))
+    return _taken(task, measure, codes, task.sweep.arranged(task.valid))
 
 
 def _edge(task: Task, measure: Measure) -> pa.Array:
     """The value of the active row that started first or last; rows with one start count in the table's order."""
     places = np.arange(task.sweep.order.size)
     rows = task.sweep.order < task.sweep.rows
-    return _taken(task, ~places if measure.function == "first" else places, rows)
+    return _taken(task, measure, ~places if measure.function == "first" else places, rows)
 
 
-def _taken(task: Task, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
+def _taken(task: Task, measure: Measure, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
     """The value, in each period, of the valid row with the greatest code, both given by place."""
     places = greatest(task.sweep.line, task.sweep.ends, codes, valid)
     rows = task.sweep.order[places] if task.sweep.order.size else places
-    return pc.take(task.column, masked(rows, places < 0))
+    return taken(task.column, masked(rows, places < 0), str(measure.column))
 
 
 def _count_distinct(task: Task, measure: Measure) -> pa.Array:
@@ -143,16 +145,19 @@ def _collect(task: Task, measure: Measure) -> pa.Array:
             f"aggregate {measure.name!r}: the lists would hold {rows.size:,} values, more than fit into one column; "
             "use a window (within=) or groups (by=) and collect them one at a time"
         )
-    values = pc.take(task.column, pa.array(rows))
-    lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
-    return pc.if_else(pa.array(offsets[1:] > offsets[:-1]), lists, pa.scalar(None, lists.type))
+    values = taken(task.column, pa.array(rows), str(measure.column))
+    empty = pa.array(offsets[1:] == offsets[:-1])
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=empty)
 
 
 def _called(task: Task, measure: Measure) -> pa.Array:
     """Call the user's function with the values of each period that has any."""
     assert callable(measure.function)
     offsets, rows = _listed(task.sweep, task.valid)
-    values = pc.take(task.column, pa.array(rows)).to_numpy(zero_copy_only=False)
+    try:
+        values = pc.take(task.column, pa.array(rows)).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        raise unfit(task.kind, measure) from error
     results: list[object] = []
     for k in range(offsets.size - 1):
         if offsets[k] == offsets[k + 1]:

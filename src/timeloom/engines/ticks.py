@@ -140,10 +140,10 @@ def column_ticks(
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; copied only if it is in several."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
+    if column.num_chunks < 2:
+        return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
     joined = column.combine_chunks()
-    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks or [pa.array([], column.type)])
+    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
 
 
 def _microseconds_of_nanoseconds(raw: Ticks, *, truncate: bool) -> Ticks:

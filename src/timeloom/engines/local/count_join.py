@@ -27,7 +27,10 @@ class LocalCount:
         left_table, self.restore = to_arrow(left, "left")
         right_table, _ = to_arrow(right, "right")
         require_columns(left_table.column_names, list(request.keys.left), "left")
-        wanted = [*request.keys.right, *(measure.column for measure in request.aggregates if measure.column)]
+        wanted = [
+            *request.keys.right,
+            *(measure.column for measure in request.aggregates if measure.column is not None),
+        ]
         require_columns(right_table.column_names, wanted, "right")
         request.check_names(left_table.column_names)
         self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)

@@ -26,7 +26,7 @@ from timeloom.model.sliding_windows import BOUNDS, CHANGE, STEP, WindowRequest
 def sliding_windows(df: object, request: WindowRequest) -> Any:
     """Evaluate all steps of a query at once."""
     table, restore = to_arrow(df, "input")
-    require_columns(table.column_names, [m.column for m in request.measures if m.column], "input")
+    require_columns(table.column_names, [m.column for m in request.measures if m.column is not None], "input")
     table, rejected = admit_history(table, request)
     history = read_history(table, request.sys_period, request.app_period)
     windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)

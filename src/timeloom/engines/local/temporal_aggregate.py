@@ -30,7 +30,7 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     """Aggregate the active rows of every period of constant lineage."""
     table, restore = to_arrow(df, "input")
     by = list(request.by)
-    require_columns(table.column_names, [*by, *(m.column for m in request.measures if m.column)], "input")
+    require_columns(table.column_names, [*by, *(m.column for m in request.measures if m.column is not None)], "input")
     admitted = admit(table, request.period, "input", request.policy)
     window = window_ticks(request.within, admitted.ticks)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
@@ -67,7 +67,7 @@ def measured(
 
     The user's own functions are called one at a time, by the thread that called the verb.
     """
-    wanted = table.select(sorted({measure.column for measure in measures if measure.column}))
+    wanted = table.select(sorted({measure.column for measure in measures if measure.column is not None}))
     source = Source(wanted if grouped.rows.size == table.num_rows else take_rows(wanted, pa.array(grouped.rows)))
     ours: dict[Any, list[Measure]] = {}
     theirs: dict[Any, list[Measure]] = {}

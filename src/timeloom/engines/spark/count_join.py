@@ -47,7 +47,7 @@ class SparkCount(SparkJoin):
         request.check_names(self.left.schema.names)
 
     def _wanted(self) -> tuple[list[str], list[str]]:
-        measured = [measure.column for measure in self.counted.aggregates if measure.column]
+        measured = [measure.column for measure in self.counted.aggregates if measure.column is not None]
         require_columns(self.right.schema.names, measured, "right")
         left, right = super()._wanted()
         return left, [*right, *measured]

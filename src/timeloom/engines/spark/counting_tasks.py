@@ -161,5 +161,5 @@ def _problem(left: PackedSide, right: PackedSide, keys: int) -> Problem:
 def _right_values(parcel: Parcel, measures: Iterable[Measure], places: dict[str, int]) -> pa.Table:
     """The right columns that are aggregated, under their own names."""
     rows = pa.array(parcel.right.rows)
-    names = dict.fromkeys(measure.column for measure in measures if measure.column)
+    names = dict.fromkeys(measure.column for measure in measures if measure.column is not None)
     return pa.table({name: parcel.source.take(f"p{places[name]}", rows) for name in names})

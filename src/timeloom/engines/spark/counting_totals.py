@@ -17,7 +17,7 @@ from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 def result_type(measure: Measure, schema: T.StructType) -> T.DataType:
     """The type of an aggregate of a right column; without a column it is a count."""
-    kind = schema[measure.column].dataType if measure.column else T.LongType()
+    kind = schema[measure.column].dataType if measure.column is not None else T.LongType()
     if measure.function in ("min", "max"):
         return kind
     if measure.function == "count":

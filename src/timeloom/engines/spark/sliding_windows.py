@@ -76,7 +76,7 @@ class Plan:
         self.request = request
         self.schema = schema
         self.sample = arrow_schema(schema, "input").empty_table()
-        require_columns(schema.names, [m.column for m in request.measures if m.column], "input")
+        require_columns(schema.names, [m.column for m in request.measures if m.column is not None], "input")
         for period in (request.sys_period, request.app_period):
             require_columns(schema.names, [period.start, period.end], "input")
         self.history = read_history(self.sample, request.sys_period, request.app_period)
@@ -127,7 +127,7 @@ class Plan:
             return None
         request = self.request
         needed = {request.sys_period.start, request.sys_period.end, request.app_period.start, request.app_period.end}
-        needed |= {part.column for part in self.parts if part.column}
+        needed |= {part.column for part in self.parts if part.column is not None}
         used = [name for name in self.schema.names if name in needed]
         frame = self.rows.select(*(f"c{self.schema.names.index(name)}" for name in used))
         sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
@@ -150,7 +150,7 @@ class Plan:
         schema = T.StructType([T.StructField(STEP, T.LongType()), *fields])
         kinds, measures = to_arrow_schema(schema, timezone="UTC").types[1:], self.whole
 
-        columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column))
+        columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column is not None))
 
         def whole_step(rows: pa.Table) -> pa.Table:
             return _whole_step(rows.rename_columns([STEP, *columns]), measures, kinds).rename_columns(schema.names)
@@ -225,7 +225,7 @@ def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts:
     for batch in batches:
         table, enter, leave = _runs(batch, request, windows)
         inside = np.flatnonzero(enter < leave)
-        columns = dict.fromkeys(part.column for part in parts if part.column)
+        columns = dict.fromkeys(part.column for part in parts if part.column is not None)
         waiting.append((table.select(list(columns)).take(pa.array(inside)), enter[inside], leave[inside]))
         if sum(enter.size for _, enter, _ in waiting) >= ENOUGH:
             total, waiting = _added(total, waiting, request, parts), []

@@ -56,14 +56,16 @@ def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Expl
 
 def _admitted(df: DataFrame, request: AggregateRequest) -> Admitted:
     admitted = admit(df, request.period, "input", request.policy)
-    measured = [measure.column for measure in request.measures if measure.column]
+    measured = [measure.column for measure in request.measures if measure.column is not None]
     require_columns(admitted.schema.names, [*request.by, *measured], "input")
     return admitted
 
 
 def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) -> GroupedRows:
-    needed = [measure.column for measure in request.measures if measure.column]
-    in_order = [m.column for m in request.measures if m.column and (callable(m.function) or m.function in IN_ORDER)]
+    needed = [measure.column for measure in request.measures if measure.column is not None]
+    in_order = [
+        m.column for m in request.measures if m.column is not None and (callable(m.function) or m.function in IN_ORDER)
+    ]
     return GroupedRows(
         "temporal_aggregate",
         admitted,

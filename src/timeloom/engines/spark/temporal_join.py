@@ -172,7 +172,10 @@ def _layout(request: TemporalJoinRequest, left: T.StructType, right: T.StructTyp
     period = request.left_period
     origins: dict[str, Origin] = {period.start: "overlap_start", period.end: "overlap_end"}
     found = layout(request, left.names, right.names)
-    return [replace(column, origin=origins.get(column.left, column.origin)) for column in found]
+    return [
+        replace(column, origin=origins.get(column.left, column.origin)) if column.origin != "right" else column
+        for column in found
+    ]
 
 
 def _before(steps: int) -> list[str]:

@@ -1,0 +1,162 @@
+"""Names and key types on Spark: the answers of the local engine, and of Spark's own joins."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+import timeloom as tl
+from strange_names import NAMES, WRITTEN, table, verbs
+from timeloom.engines.spark.columns import arrow_schema
+from timeloom.engines.spark.join import SparkJoin
+from timeloom.model.join import JoinRequest
+from timeloom.model.names import relation
+from timeloom.model.naming import Keys
+
+TURNED = ["end", "start", "c0", "", "a.b", *(name for name in NAMES if name not in ("end", "start", "c0", "", "a.b"))]
+"""The start is named ``end``, and the end ``start``."""
+
+
+def rows(frame: object) -> list[str]:
+    """Rows without names, in any order."""
+    found = frame if isinstance(frame, pa.Table) else frame.toArrow()
+    return sorted(map(repr, zip(*(column.to_pylist() for column in found.columns), strict=True)))
+
+
+@pytest.mark.parametrize("verb", verbs(NAMES))
+def test_no_name_clashes_with_an_inner_one(spark, verb):
+    names = [name for name in TURNED if name not in WRITTEN.get(verb, set())]
+    given = table(names)
+    frame = spark.createDataFrame(table([f"x{at}" for at in range(len(names))])).toDF(*names)
+    found, expected = verbs(names)[verb](frame, frame), verbs(names)[verb](given, given)
+    assert found.result.columns == expected.result.column_names
+    assert found.rejected.columns == expected.rejected.column_names
+    assert rows(found.result) == rows(expected.result)
+    if verb in ("join", "stab", "windows of rows"):
+        assert rows(found.rejected) == rows(expected.rejected)
+
+
+def test_pairs_that_sql_writes_out_have_any_name(spark, searched):
+    names = ["end", "start", "run", "met", "flip", "entry", "v0", "c0", "A", "a", "a.b", "", "at", "own"]
+    given = table(names).slice(0, 3)
+    frame = spark.createDataFrame(given.rename_columns([f"x{at}" for at in range(len(names))])).toDF(*names)
+    period = {"left_period": names[:2], "right_period": names[:2], "suffixes": ("", "!")}
+    for options in ({"columns": names[2:]}, {"columns": [*names[:8], "met!"], "strategy": "slices"}):
+        found = tl.join(frame, frame, **period, **options)
+        assert rows(found) == rows(tl.join(given, given, **period, columns=options["columns"]))
+        assert found.columns == options["columns"]
+
+
+KEYS = {
+    "tinyint": [1, 0, None, 7],
+    "int": [1, 0, None, 7],
+    "bigint": [1, 2, None, 0, 7],
+    "float": [1.0, 0.5, -0.0, None, float("nan"), 0.1],
+    "double": [1.0, 0.5, 0.0, -0.0, None, float("nan"), 0.1, 7.0],
+    "decimal(5,1)": [Decimal("1.0"), Decimal("0.5"), None, Decimal("0.1"), Decimal("7.0")],
+    "decimal(12,4)": [Decimal("1.0000"), Decimal("0.5000"), Decimal("0.0000"), Decimal("0.1001")],
+    "string": ["a", "A", None, "b"],
+    "binary": [b"a", b"b", None],
+    "date": [dt.date(2020, 1, 1), None],
+    "timestamp": [dt.datetime(2020, 1, 1), None],
+    "timestamp_ntz": [dt.datetime(2020, 1, 1), None],
+    "boolean": [True, None, False],
+    "interval day to second": [dt.timedelta(1), None],
+    "void": [None],
+}
+
+
+def keyed(spark, kind: str, number: str):
+    """Rows that all share their time, with keys of a type."""
+    found = spark.createDataFrame([(key, at) for at, key in enumerate(KEYS[kind])], f"k {kind}, {number} int")
+    return found.selectExpr("k", number, "0L AS start", "9L AS end")
+
+
+@pytest.mark.parametrize("how", ["inner", "full", "semi", "anti"])
+def test_keys_of_other_types_match_as_in_joins_of_spark(spark, how):
+    pairs = [("tinyint", "bigint"), ("float", "double"), ("bigint", "double"), ("decimal(5,1)", "decimal(12,4)")]
+    pairs += [("int", "decimal(12,4)"), ("decimal(5,1)", "double"), ("void", "string")]
+    for one, other in pairs[:: 1 if how == "full" else 3]:
+        left, right = keyed(spark, one, "v"), keyed(spark, other, "w")
+        found = tl.join(left, right, on="k", how=how, strategy="keys")
+        same = F.col("left.k") == F.col("right.k")
+        kinds = {"semi": "left_semi", "anti": "left_anti"}
+        expected = left.alias("left").join(right.alias("right"), same, kinds.get(how, how))
+        key = "k" if how in kinds else "coalesce(left.k, right.k)"
+        columns = ["v"] if how in kinds else ["v", "w"]
+        assert rows(found.selectExpr("k + 0D AS k" if "v" in other else "k", *columns)) == rows(
+            expected.selectExpr(f"{key} AS k", *columns).selectExpr("k + 0D AS k" if "v" in other else "k", *columns)
+        ), (one, other)
+        if how in kinds:
+            assert found.schema["k"].dataType == left.schema["k"].dataType
+
+
+def test_every_pair_of_key_types_has_a_common_type_or_is_refused_by_name(spark):
+    frames = {kind: (keyed(spark, kind, "v"), keyed(spark, kind, "w")) for kind in KEYS}
+    arrow = {kind: arrow_schema(frame.schema, "left").empty_table() for kind, (frame, _) in frames.items()}
+    for one, (left, _) in frames.items():
+        for other, (_, right) in frames.items():
+            request = JoinRequest(relation("intersects"), Keys.of("k"), "full", strategy="keys")
+            try:
+                local = tl.join(arrow[one], arrow[other].rename_columns(["k", "w", "start", "end"]), on="k", how="full")
+            except tl.InvalidInputError as error:
+                with pytest.raises(tl.InvalidInputError, match="cannot be equal") as refused:
+                    SparkJoin(left, right, request)
+                assert str(refused.value) == str(error)
+            else:
+                schema = arrow_schema(SparkJoin(left, right, request).schema, "left")
+                assert schema.field("k").type == local.schema.field("k").type, (one, other)
+
+
+def test_keys_that_cannot_be_compared_are_refused_by_name(spark):
+    one = spark.sql("select 0L as start, 9L as end, array(1) as list, map(1, 2) as map, parse_json('1') as variant")
+    one = one.selectExpr(
+        "*", "'a' collate UTF8_LCASE as text", "interval 1 month as months", "named_struct('a', 1) as s"
+    )
+    for name in ("list", "map", "variant", "text", "months", "s"):
+        match = f"column '{name}' .*is "
+        for call in (tl.join, tl.temporal_join, tl.temporal_antijoin, tl.count_join):
+            with pytest.raises(tl.InvalidInputError, match=match):
+                call(one, one, on=name)
+        for call in (tl.coalesce, tl.gaps, tl.depth):
+            with pytest.raises(tl.InvalidInputError, match=match):
+                call(one, by=name)
+        with pytest.raises(tl.InvalidInputError, match=match):
+            tl.top_k(one, one, 1, by=name)
+    for call in (
+        tl.stab,
+        lambda given, at: tl.join(given, given, how="left"),
+        lambda given, at: tl.top_k(given, given, at),
+    ):
+        with pytest.raises(tl.InvalidInputError, match="column 'months' .* cannot send to Python; cast it"):
+            call(one, 1)
+
+
+def test_zeros_and_not_a_number_are_one_key_each(spark):
+    keys = [0.0, -0.0, float("nan"), 1.0, None]
+    given = pa.table({"k": keys * 3, "start": [at % 4 for at in range(15)], "end": [at % 4 + 3 for at in range(15)]})
+    frame = spark.createDataFrame(given.to_pylist(), "k double, start bigint, end bigint").repartition(4)
+    for strategy in ("keys", "slices", "broadcast"):
+        found = tl.join(frame, frame, "overlaps", on="k", how="left", strategy=strategy).selectExpr(
+            "k + 0D", "start", "end"
+        )
+        assert rows(found) == rows(
+            tl.join(_zero(given), _zero(given), "overlaps", on="k", how="left").select([0, 1, 2])
+        )
+    for call in (
+        lambda one: tl.coalesce(one, by="k"),
+        lambda one: tl.gaps(one, by="k", within=(0, 9)),
+        lambda one: tl.depth(one, by="k"),
+        lambda one: tl.temporal_antijoin(one, one, on="k"),
+        lambda one: tl.top_k(one, one, 1, by="k", ties="all"),
+    ):
+        found = call(frame)
+        others = [f"`{name}`" for name in found.columns if name != "k"]
+        assert rows(found.selectExpr("k + 0D", *others)) == rows(call(_zero(given)).select(["k", *found.columns[1:]]))
+
+
+def _zero(given: pa.Table) -> pa.Table:
+    """The same with one zero."""
+    return given.set_column(0, "k", pa.array([key and key + 0.0 for key in given["k"].to_pylist()]))
