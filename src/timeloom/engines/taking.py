@@ -23,14 +23,27 @@ def taken(column: "pa.Array | pa.ChunkedArray", rows: pa.Array, name: str) -> "p
     solid = _solid(kind)
     if solid is None:
         return pc.take(column, rows)
+    if _has_map(kind):
+        raise _unfit(kind, solid, name)
     try:
         if pa.types.is_run_end_encoded(kind):
             return _encoded(column, rows, name)
         return pc.take(column.cast(solid), rows).cast(kind)
     except pa.ArrowNotImplementedError as error:
-        raise InvalidInputError(
-            f"column {name!r} is {kind}, which cannot be carried over to a result; cast it to {solid}, or leave it out"
-        ) from error
+        raise _unfit(kind, solid, name) from error
+
+
+def _unfit(kind: pa.DataType, solid: pa.DataType, name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"column {name!r} is {kind}, which cannot be carried over to a result; cast it to {solid}, or leave it out"
+    )
+
+
+def _has_map(kind: pa.DataType) -> bool:
+    """Tell maps, which Arrow must not cast: it aborts the process where they are null."""
+    if pa.types.is_map(kind):
+        return True
+    return pa.types.is_nested(kind) and any(_has_map(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def _encoded(column: "pa.Array | pa.ChunkedArray", rows: pa.Array, name: str) -> "pa.Array | pa.ChunkedArray":

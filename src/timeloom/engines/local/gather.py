@@ -44,10 +44,9 @@ class Source:
     def plain(self, name: str) -> NDArray[np.generic] | None:
         """A column as a NumPy array if it is of fixed width and without nulls."""
         column = self.column(name)
-        primitive = pa.types.is_primitive(column.type) and not pa.types.is_boolean(column.type)
-        if not primitive or column.null_count or pa.types.is_float16(column.type):
+        width = column.type.bit_width if pa.types.is_primitive(column.type) else 0
+        if width not in (8, 16, 32, 64) or column.null_count or pa.types.is_float16(column.type):
             return None
-        width = column.type.bit_width
         return np.frombuffer(column.buffers()[1], f"i{width // 8}", len(column), column.offset * width // 8)
 
 

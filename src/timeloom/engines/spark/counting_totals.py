@@ -40,7 +40,7 @@ def parts_of(measures: Sequence[Measure]) -> tuple[Part, ...]:
     """The parts of all aggregates of columns."""
     found = []
     for number, measure in enumerate(measures):
-        if measure.column:
+        if measure.column is not None:
             found += [Part(f"part_{number}_{role}", role, measure) for role in _roles(measure)]
     return tuple(found)
 

@@ -6,6 +6,8 @@ from pyspark.sql import types as T
 
 from timeloom.engines.admission import Quarantined
 from timeloom.engines.frames import require_columns
+from timeloom.engines.keys import group_keys
+from timeloom.engines.spark.columns import arrow_schema
 from timeloom.engines.spark.count_join import SparkCount, answer
 from timeloom.engines.spark.counting_tasks import Best
 from timeloom.model.count_join import TopRequest
@@ -15,6 +17,8 @@ def top_k(left: DataFrame, right: DataFrame, request: TopRequest) -> "DataFrame 
     """Keep the k left rows with the highest counts, of all or of each group. Nothing runs before an action."""
     task = SparkCount(left, right, request.count)
     require_columns(task.left.schema.names, list(request.by), "left")
+    grouping = T.StructType([task.left.schema[name] for name in request.by])
+    group_keys(arrow_schema(grouping, "left", comparing=True).empty_table(), list(request.by))
     best = Best(request.k, tuple(f"p{task.packing.left[name]}" for name in request.by))
     offered = task.counts(best)
     columns = [f"c{number}" for number in range(len(task.schema.names))]
