@@ -27,8 +27,9 @@ class DroppedRowsWarning(UserWarning):
     """Says how many invalid rows were dropped on request, and why."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Say which known names come closest, or list them all when none does."""
+    name = name if isinstance(name, str) else shown(name)
     names = [str(candidate) for candidate in known]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:

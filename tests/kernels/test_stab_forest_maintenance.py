@@ -268,7 +268,7 @@ def test_handles_finish_once_and_in_their_own_forest():
         (lambda f: f.multi_stab([1], variant="evens"), UsageError, r"Did you mean 'events'"),
         (lambda f: f.stab(1, window=(3, 3)), InvalidInputError, r"window \[3, 3\) is empty"),
         (lambda f: f.stab(1, window=3), UsageError, r"window=3; expected two instants"),
-        (lambda f: f.skip_join([1, 2]), UsageError, r"list cannot be joined; expected a StabForest or"),
+        (lambda f: f.skip_join([1, 2]), UsageError, r"other takes a StabForest or a tuple of 2"),
         (lambda f: StabForest(order="end"), UsageError, r"order='end' is unknown"),
     ],
 )

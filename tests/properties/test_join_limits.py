@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from pyarrow import parquet
 
 import timeloom as tl
-from timeloom.cli.main import main
+from timeloom.cli import main
 from timeloom.engines import limits
 from timeloom.engines.memory import free_bytes
 from timeloom.operators.registry import verbs
@@ -79,17 +79,14 @@ def test_systems_that_do_not_tell_have_no_limit(monkeypatch):
     assert tl.join(ROWS, ROWS).num_rows == 5
 
 
-def test_commands_and_pipelines_have_the_option(tmp_path):
+def test_commands_and_pipelines_have_the_option(tmp_path, capsys):
     assert {"join", "temporal_join"} <= {
         name for name, verb in verbs().items() if "max_rows" in [option.name for option in options_of(verb)]
     }
-    import pyarrow.parquet as pq
-
-    pq.write_table(ROWS, tmp_path / "rows.parquet")
+    parquet.write_table(ROWS, tmp_path / "rows.parquet")
     files = [str(tmp_path / "rows.parquet")] * 2
-    done = CliRunner().invoke(main, ["join", *files, "--max-rows", "4", "-o", str(tmp_path / "out.parquet")])
-    assert done.exit_code != 0
-    assert "max_rows=4" in done.output
+    assert main(["join", *files, "--max-rows", "4", "-o", str(tmp_path / "out.parquet")]) != 0
+    assert "max_rows=4" in capsys.readouterr().err
 
 
 def test_spark_refuses_the_option_by_name(spark):

@@ -142,9 +142,9 @@ def test_invalid_rows_are_refused_dropped_or_set_aside():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"sys": 3}, tl.UsageError, "sys=3 is no slide"),
+        ({"sys": 3}, tl.UsageError, "sys=3 is of type int; sys takes a Slide"),
         ({"ratio": (0, 0)}, tl.UsageError, "ratio=0:0 never slides"),
-        ({"steps": 1.5}, tl.UsageError, "is no number of slides"),
+        ({"steps": 1.5}, tl.UsageError, "steps takes a whole number"),
         ({"meaning": "snap"}, tl.UsageError, "Did you mean 'snapshot'"),
         ({"select": {"step": "count"}}, tl.UsageError, "like a column that the query writes"),
         ({"select": {"x": ("w", "sum")}}, tl.InvalidInputError, "has no column 'w'"),

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.threads import in_parallel, shares
+from timeloom.engines.threads import in_parallel, look_up, shares
 
 Array = NDArray[Any]
 Positions = NDArray[np.int32]
@@ -155,6 +155,7 @@ class Matches:
         """Which left rows and which right rows are in any pair."""
         left, right = np.zeros(self.left_rows, np.bool_), np.zeros(self.right_rows, np.bool_)
         for lefts, rights in self.batches(PAGE):
+            look_up()
             left[lefts] = True
             right[rights] = True
         return left, right
@@ -165,6 +166,7 @@ def _listed(
 ) -> list[tuple[Array, Array]]:
     pages = []
     for page in source.pairs(arranged, first, last, PAGE):
+        look_up()
         tally.add(page[0].size)
         pages.append(page)
     return pages

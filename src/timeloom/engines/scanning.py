@@ -8,7 +8,7 @@ import numpy as np
 from timeloom.engines.drivers import Driver
 from timeloom.engines.matches import Array, Page, Positions
 from timeloom.engines.matching import Problem, Side, Ticks, ranges
-from timeloom.engines.threads import gathered, shares
+from timeloom.engines.threads import gathered, look_up, shares
 from timeloom.kernels import runs
 from timeloom.kernels.order import Order
 
@@ -46,6 +46,7 @@ class Scan:
         page = Page(driving.dtype, driven.dtype, most)
         write = self._runs if self.driver.exact else self._filtered
         for begin in range(first, last, BLOCK):
+            look_up()
             block = slice(begin, min(begin + BLOCK, last))
             for _ in write(self.driving.pick(block), driving[self.owners[block]], driven, page):
                 yield self._turned(page.take())

@@ -1,11 +1,17 @@
-"""Plain threads over kernels that release the interpreter lock."""
+"""Plain threads over kernels that release the interpreter lock, and that an interrupt of the user leaves behind.
+
+A kernel cannot be stopped, but whoever waits for it can go. The thread that called a verb therefore only waits, where
+work may be long (`aside`); an interrupt reaches it at once. What was begun is told to stop (`Stop`), which it looks at
+between tasks and between pages; it changes nothing that anyone else sees.
+"""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +27,102 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class StoppedError(Exception):
+    """Work that nobody waits for any more ends with this; no caller sees it."""
+
+
+class Stop:
+    """Tells threads that nobody waits for their results."""
+
+    def __init__(self, outer: "Stop | None" = None) -> None:
+        self._outer, self._asked = outer, False
+
+    def ask(self) -> None:
+        """Ask all work under this to end."""
+        self._asked = True
+
+    @property
+    def asked(self) -> bool:
+        """Whether this or the work around it is to end."""
+        return self._asked or (self._outer is not None and self._outer.asked)
+
+
+_STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
+
+
+def look_up() -> None:
+    """End here if nobody waits for the result any more."""
+    stop = _STOP.get()
+    if stop is not None and stop.asked:
+        raise StoppedError
+
+
+class Crew(Generic[T]):
+    """Daemon threads that work tasks off one after the other; an interpreter that ends does not wait for them."""
+
+    def __init__(self, tasks: Sequence[Callable[[], T]], threads: int) -> None:
+        self._tasks, self._next = tasks, 0
+        self._results: dict[int, T] = {}
+        self._error: BaseException | None = None
+        self._lock, self._done = threading.Lock(), threading.Event()
+        self._stop = Stop(_STOP.get())
+        self._running = min(threads, len(tasks))
+        for _ in range(self._running):
+            threading.Thread(target=copy_context().run, args=(self._work,), daemon=True).start()
+
+    def results(self) -> list[T]:
+        """Wait for all results; an interrupt, or the first error, leaves the rest undone."""
+        try:
+            self._done.wait()
+        finally:
+            self._stop.ask()
+        if self._error is not None:
+            raise self._error
+        if len(self._results) < len(self._tasks):
+            raise StoppedError
+        return [self._results[number] for number in range(len(self._tasks))]
+
+    def _work(self) -> None:
+        _STOP.set(self._stop)
+        while (number := self._taken()) is not None:
+            try:
+                result = self._tasks[number]()
+            except BaseException as error:
+                self._fail(error)
+                break
+            with self._lock:
+                self._results[number] = result
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                self._done.set()
+
+    def _taken(self) -> int | None:
+        with self._lock:
+            if self._stop.asked or self._next >= len(self._tasks):
+                return None
+            self._next += 1
+            return self._next - 1
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            if self._error is None:
+                self._error = error
+            self._stop.ask()
+
+
 def in_parallel(tasks: Sequence[Callable[[], T]], threads: int) -> list[T]:
     """Run the tasks, at most so many at a time, and return their results in order."""
     if threads <= 1 or len(tasks) <= 1:
         return [task() for task in tasks]
-    with ThreadPoolExecutor(threads) as pool:
-        return [future.result() for future in [pool.submit(task) for task in tasks]]
+    return Crew(tasks, threads).results()
+
+
+def aside(function: Callable[..., T], *args: Any) -> T:
+    """Call a function so that an interrupt need not wait for its end. Only the main thread is ever interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*args)
+    return Crew([partial(function, *args)], 1).results()[0]
 
 
 def chunks(total: int, threads: int) -> list[tuple[int, int]]:

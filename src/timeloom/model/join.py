@@ -79,13 +79,13 @@ def join_kind(how: str, allowed: Sequence[str] = tuple(HOWS)) -> str:
     for kind, spellings in HOWS.items():
         if isinstance(how, str) and how.lower() in spellings and kind in allowed:
             return kind
-    raise UsageError(f"how={shown(how)} is unknown. {did_you_mean(shown(how), allowed)}")
+    raise UsageError(f"how={shown(how)} is unknown. {did_you_mean(how, allowed)}")
 
 
 def choose(option: str, value: object, known: Sequence[str]) -> None:
     """Refuse a value that is not among the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(shown(value), known)}")
+        raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(value, known)}")
 
 
 def suffix_pair(suffixes: object) -> tuple[str, str]:

@@ -66,6 +66,6 @@ def _function(name: str, given: object) -> str:
         if isinstance(given, str) and given.lower() in spellings:
             return function
     raise UsageError(
-        f"aggregate {name!r}: there is no function {shown(given)}. {did_you_mean(shown(given), FUNCTIONS)} "
+        f"aggregate {name!r}: there is no function {shown(given)}. {did_you_mean(given, FUNCTIONS)} "
         "Any callable on an array will do, too"
     )

@@ -50,7 +50,7 @@ class Period:
         spelled = _SPELLINGS.get(self.closed, self.closed) if isinstance(self.closed, str) else None
         if spelled not in _START_SHIFT:
             known = [*_START_SHIFT, *_SPELLINGS]
-            raise UsageError(f"closed={shown(self.closed)} is unknown. {did_you_mean(shown(self.closed), known)}")
+            raise UsageError(f"closed={shown(self.closed)} is unknown. {did_you_mean(self.closed, known)}")
         object.__setattr__(self, "closed", spelled)
         if not isinstance(self.truncate, bool):
             raise UsageError(f"truncate={self.truncate!r} is no choice; give True or False")

@@ -22,7 +22,7 @@ class Policy:
         for option, choices in known.items():
             value = getattr(self, option)
             if not (isinstance(value, str) and value in choices) and not (option == "empty" and value is None):
-                raise UsageError(f"{option}={value!r} is unknown. {did_you_mean(str(value), choices)}")
+                raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(value, choices)}")
 
     @property
     def for_empty(self) -> Outcome:

@@ -87,4 +87,4 @@ def check_meaning(meaning: str) -> Meaning:
     for known in MEANINGS:
         if meaning == known:
             return known
-    raise UsageError(f"meaning={shown(meaning)} is unknown. {did_you_mean(shown(meaning), MEANINGS)}")
+    raise UsageError(f"meaning={shown(meaning)} is unknown. {did_you_mean(meaning, MEANINGS)}")

@@ -74,7 +74,7 @@ def check_options(how: str, left: str, right: str) -> None:
     """Refuse unknown kinds of join and of arrival."""
     for option, value, known in (("how", how, HOWS), ("left", left, ARRIVALS), ("right", right, ARRIVALS)):
         if not isinstance(value, str) or value not in known:
-            raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(shown(value), known)}")
+            raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(value, known)}")
 
 
 class Emitted(NamedTuple):

@@ -8,7 +8,7 @@ from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped
 from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.kernels import coalesce as kernel
 from timeloom.model.sequenced import CoalesceRequest
 
@@ -20,8 +20,8 @@ def coalesce(df: object, request: CoalesceRequest) -> Any:
     by = [name for name in table.column_names if name not in period] if request.by is None else list(request.by)
     require_columns(table.column_names, by, "input")
     admitted = admit(table, request.period, "input", request.policy)
-    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by)
-    merged = kernel.coalesce(grouped.starts, grouped.ends, cores())
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by)
+    merged = aside(kernel.coalesce, grouped.starts, grouped.ends, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy)
     columns = grouped.columns(admitted.table, by, writer, merged.starts, merged.ends)
     kept = [name for name in table.column_names if name in columns]

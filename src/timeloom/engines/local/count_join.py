@@ -14,7 +14,7 @@ from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.keys import shared_keys
 from timeloom.engines.local.count_aggregates import aggregate
 from timeloom.engines.matching import Problem, Side
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 
@@ -78,7 +78,7 @@ class LocalCount:
 def count_join(left: object, right: object, request: CountRequest) -> Any:
     """Count the right rows of each left row."""
     task = LocalCount(left, right, request)
-    return answer(task.result(), task.rejected, request.policy, task.restore)
+    return answer(aside(task.result), task.rejected, request.policy, task.restore)
 
 
 def explain_count_join(left: object, right: object, request: CountRequest) -> Explanation:

@@ -9,7 +9,7 @@ from timeloom.engines.frames import require_columns, to_arrow
 from timeloom.engines.grouped import Grouped, window_ticks
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import subtract
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.kernels.sequenced import cover
 from timeloom.model.sequenced import GapsRequest
 
@@ -21,8 +21,9 @@ def gaps(df: object, request: GapsRequest) -> Any:
     require_columns(table.column_names, by, "input")
     admitted = admit(table, request.period, "input", request.policy)
     window = window_ticks(request.within, admitted.ticks)
-    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
-    free = subtract(*grouped.spans()[:2], cover(grouped.starts, grouped.ends, cores()), cores())
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
+    covered = aside(cover, grouped.starts, grouped.ends, cores())
+    free = aside(subtract, *grouped.spans()[:2], covered, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
     columns = grouped.columns(admitted.table, by, writer, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)

@@ -22,7 +22,7 @@ from timeloom.engines.matching import Problem, Side
 from timeloom.engines.overlap import overlap_column
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.kernels.sweep_join import Counters
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
@@ -100,28 +100,32 @@ class LocalJoin:
 def join(left: object, right: object, request: JoinRequest) -> Any:
     """Join two local tables."""
     task = LocalJoin(left, right, request)
-    if request.how in ("semi", "anti"):
-        return answer(task.left_rows(), task.rejected, request.policy, task.restore)
+    result = aside(task.left_rows if request.how in ("semi", "anti") else partial(_joined, task))
+    return answer(result, task.rejected, request.policy, task.restore)
+
+
+def _joined(task: LocalJoin) -> pa.Table:
+    """The result of a join that returns pairs."""
     limit = task.limit()
     matches = task.matches(limit)
     most = None if limit is None else limit.rows
     try:
-        result = _fused(task, matches, most) if request.how == "inner" else None
+        result = _fused(task, matches, most) if task.request.how == "inner" else None
         if result is None:
             result = _gathered(task, matches, most)
     except TooManyPairsError as error:
         raise limit.too_many(task.problem(), task.boxes, error) from None  # type: ignore[union-attr]
     if limit is not None:
         limit.judge(result.num_rows)
-    return answer(result, task.rejected, request.policy, task.restore)
+    return result
 
 
 def join_batches(left: object, right: object, request: JoinRequest, rows: int) -> Iterator[pa.RecordBatch]:
     """Join two local tables and yield the result in record batches of bounded size."""
     task = LocalJoin(left, right, request)
     if request.how in ("semi", "anti"):
-        return iter(task.left_rows().to_batches(max_chunksize=rows))
-    return _batches(task, task.matches(task.limit(batches=True)), rows)
+        return iter(aside(task.left_rows).to_batches(max_chunksize=rows))
+    return _batches(task, aside(task.matches, task.limit(batches=True)), rows)
 
 
 def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.RecordBatch]:

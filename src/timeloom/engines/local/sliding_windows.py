@@ -14,7 +14,7 @@ from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs, written_windows
 from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import cores, in_parallel
+from timeloom.engines.threads import aside, cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bisw import Ticks, Windows
 from timeloom.model.explanation import Explanation
@@ -30,11 +30,11 @@ def sliding_windows(df: object, request: WindowRequest) -> Any:
     table, rejected = admit_history(table, request)
     history = read_history(table, request.sys_period, request.app_period)
     windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)
-    enter, leave = step_runs(history, windows, MEANING_CODES[request.meaning], cores())
+    enter, leave = aside(step_runs, history, windows, MEANING_CODES[request.meaning], cores())
     if request.deltas:
-        result = changes(table, enter, leave, request.steps)
+        result = aside(changes, table, enter, leave, request.steps)
     elif request.rows:
-        result = members(table, enter, leave)
+        result = aside(members, table, enter, leave)
     else:
         result = aggregates(table, enter, leave, request, history, windows)
     return answer(result, rejected, request.policy, restore)
@@ -90,7 +90,7 @@ def step_measures(
     rows = np.flatnonzero(enter < leave)
     axis = np.arange(steps + 1, dtype=np.int64)
     starts, ends = np.concatenate([enter[rows], axis]), np.concatenate([leave[rows], axis + 1])
-    swept = Sweep.of(starts, ends, rows.size, threads)
+    swept = aside(partial(Sweep.of, starts, ends, rows.size, threads))
     names = list(dict.fromkeys(measure.column for measure in measures))
     inside = Source(take_rows(table.select([name for name in names if name is not None]), pa.array(rows)))
     tasks = [
@@ -103,7 +103,8 @@ def step_measures(
         for name in names
     ]
     try:
-        results = in_parallel(tasks, threads)
+        ours = all(isinstance(measure.function, str) for measure in measures)
+        results = aside(in_parallel, tasks, threads) if ours else in_parallel(tasks, threads)
     except CallFailedError as error:
         raise InvalidInputError(
             f"select {error.measure.name!r}: its function raised {error} for step {error.period}"

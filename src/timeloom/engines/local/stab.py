@@ -9,7 +9,7 @@ from timeloom.engines.admission import admit, answer
 from timeloom.engines.frames import to_arrow
 from timeloom.engines.instants import instant_ticks, stabbed
 from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.model.stab import StabRequest
 
 
@@ -18,5 +18,5 @@ def stab(df: object, request: StabRequest) -> Any:
     table, restore = to_arrow(df, "input")
     admitted = admit(table, request.period, "input", request.policy)
     instants = instant_ticks(request.at, admitted.ticks.type)
-    rows = np.flatnonzero(stabbed(admitted.starts, admitted.ends, instants, cores()))
+    rows = np.flatnonzero(aside(stabbed, admitted.starts, admitted.ends, instants, cores()))
     return answer(take_rows(admitted.table, pa.array(rows)), admitted.rejected, request.policy, restore)

@@ -16,7 +16,7 @@ from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import cores, in_parallel
+from timeloom.engines.threads import aside, cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
@@ -33,8 +33,8 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     require_columns(table.column_names, [*by, *(m.column for m in request.measures if m.column is not None)], "input")
     admitted = admit(table, request.period, "input", request.policy)
     window = window_ticks(request.within, admitted.ticks)
-    grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, by, window)
-    swept = sweep(grouped, request, cores())
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
+    swept = aside(sweep, grouped, request, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
     columns = grouped.columns(admitted.table, by, writer, swept.line.starts, swept.line.ends)
     columns |= measured(swept, request.measures, admitted.table, grouped, columns)
@@ -80,7 +80,7 @@ def measured(
         return partial(evaluate, swept, some, None if column is None else source.column(column))
 
     try:
-        results = in_parallel([task(column, some) for (column, _), some in ours.items()], swept.threads)
+        results = aside(in_parallel, [task(column, some) for (column, _), some in ours.items()], swept.threads)
         results += [task(column, some)() for (column, _), some in theirs.items()]
     except CallFailedError as error:
         at = {name: column[error.period].as_py() for name, column in periods.items()}

@@ -8,7 +8,7 @@ import pyarrow as pa
 from timeloom.engines.admission import answer
 from timeloom.engines.local.gather import Source, build, positions
 from timeloom.engines.local.temporal_join import LocalPair
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest
@@ -18,7 +18,7 @@ def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> 
     """Keep the sub-periods of left rows in which no right row is active."""
     pair = LocalPair(left, right, request)
     layout = joined_columns(pair.left.table.column_names, [], request.keys, columns=request.columns)
-    pieces = pair.sides().alone(request.algorithm)
+    pieces = aside(pair.sides().alone, request.algorithm)
     source, rows, writer = Source(pair.left.table), positions(pieces.rows), pair.writer()
 
     def make(column: OutputColumn) -> pa.ChunkedArray:

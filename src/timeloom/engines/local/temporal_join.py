@@ -17,7 +17,7 @@ from timeloom.engines.matches import TooManyPairsError
 from timeloom.engines.matching import Side
 from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.sequenced import Shared, TwoSides
-from timeloom.engines.threads import cores
+from timeloom.engines.threads import aside, cores
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -79,15 +79,21 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
         columns=request.columns,
     )
     task = Assembly(pair, layout)
-    sides, limit = pair.sides(), pair.limit(layout)
+    result = aside(_joined, pair, task, pair.limit(layout))
+    return answer(result, pair.rejected, request.policy, pair.restore)
+
+
+def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
+    """The result, if it is not too large."""
+    sides, request = pair.sides(), pair.request
+    assert isinstance(request, TemporalJoinRequest)
     limit.check(sides.problem, sides.boxes, request.algorithm)
     try:
         rows = _rows(sides, request, limit.rows)
     except TooManyPairsError as error:
         raise limit.too_many(sides.problem, sides.boxes, error) from None
     limit.judge(sum(piece.left.size for piece in rows))
-    result = in_pieces(task.table, rows, cores())
-    return answer(result, pair.rejected, request.policy, pair.restore)
+    return in_pieces(task.table, rows, cores())
 
 
 def explain_temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Explanation:

@@ -9,6 +9,7 @@ from timeloom.engines.frames import require_columns
 from timeloom.engines.keys import group_keys
 from timeloom.engines.local.count_join import LocalCount
 from timeloom.engines.taking import take_rows
+from timeloom.engines.threads import aside
 from timeloom.kernels.top_k import top_rows, top_rows_by_group
 from timeloom.model.count_join import TopRequest
 
@@ -17,7 +18,7 @@ def top_k(left: object, right: object, request: TopRequest) -> Any:
     """Keep the k left rows with the highest counts, of all or of each group."""
     task = LocalCount(left, right, request.count)
     require_columns(task.left.table.column_names, list(request.by), "left")
-    counts, all_ties = task.counts(), request.ties == "all"
+    counts, all_ties = aside(task.counts), request.ties == "all"
     if request.by:
         groups, _ = group_keys(task.left.table, list(request.by))
         rows = top_rows_by_group(counts, groups, request.k, all_ties=all_ties)

@@ -1,0 +1,110 @@
+"""An interrupt stops every verb at once, long before its work would have ended, and leaves everything usable.
+
+Where a verb does its longest step a kernel spins until it is released, which happens only after the interrupt has come
+back. A verb that waited for its kernels would never come back; the next call must be right, and the thread must end.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from timeloom.engines.threads import in_parallel
+
+PROGRAM = """
+import importlib, os, signal, threading, time
+import numba, numpy as np, pyarrow as pa
+import timeloom as tl
+from timeloom.engines.threads import in_parallel
+
+released, turns = np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+@numba.njit(nogil=True)
+def spin(released, turns):
+    while released[0] == 0:
+        turns[0] += 1
+
+rows = pa.table({"start": [0, 1, 20], "end": [10, 11, 30], "v": [1, 2, 3]})
+history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
+slide = tl.Slide(1, 2, 1)
+local = "timeloom.engines.local"
+CALLS = [
+    (lambda: tl.join(rows, rows), f"{local}.join", "find"),
+    (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),
+    (lambda: tl.join(rows, rows, how="semi"), f"{local}.join", "exists"),
+    (lambda: list(tl.join(rows, rows, batches=True)), f"{local}.join", "find"),
+    (lambda: tl.join(rows, rows, algorithm="sweep"), "timeloom.engines.algorithms", "sweep_join"),
+    (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.skipping", "skip_join_pairs"),
+    (lambda: tl.count_join(rows, rows), f"{local}.count_join", "counts_by"),
+    (lambda: tl.top_k(rows, rows, 1), f"{local}.count_join", "counts_by"),
+    (lambda: tl.temporal_join(rows, rows), "timeloom.engines.sequenced", "find"),
+    (lambda: tl.temporal_antijoin(rows, rows), "timeloom.engines.sequenced", "subtract"),
+    (lambda: tl.temporal_aggregate(rows, {"t": ("v", "sum")}), "timeloom.engines.measure_task", "integer_sums"),
+    (lambda: tl.depth(rows), f"{local}.temporal_aggregate", "sweep"),
+    (lambda: tl.coalesce(rows), "timeloom.kernels.coalesce", "coalesce"),
+    (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
+    (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
+    (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),
+    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.forest", "skip_join"),
+    (lambda: in_parallel([lambda: numba.get_num_threads() > 0] * 8, 2), "numba", "get_num_threads"),
+]
+
+def judged(call, home, name):
+    expected, real = repr(call()), getattr(home, name)
+    under_way, ended = threading.Event(), threading.Event()
+
+    def slowed(*args, **options):
+        under_way.set()
+        spin(released, turns)
+        ended.set()
+        return real(*args, **options)
+
+    def interrupt():
+        under_way.wait()
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    setattr(home, name, slowed)
+    released[0] = 0
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        call()
+        return "never interrupted"
+    except KeyboardInterrupt:
+        found = "late" if ended.is_set() else "in time"
+    setattr(home, name, real)
+    found += ", right" if repr(call()) == expected else ", wrong"
+    released[0] = 1
+    return found + (", over" if ended.wait(60) else ", stuck")
+
+released[0] = 1
+spin(released, turns)
+for number, (call, home, name) in enumerate(CALLS):
+    print(number, judged(call, importlib.import_module(home), name), flush=True)
+"""
+
+
+def test_an_interrupt_need_not_wait_for_the_work():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=200, check=False)
+    found = done.stdout.splitlines()
+    assert found == [f"{number} in time, right, over" for number in range(18)], done.stderr[-2000:]
+
+
+def test_a_program_that_was_interrupted_ends_without_waiting():
+    program = PROGRAM.split("def judged")[0] + (
+        "released[0] = 1\nspin(released, turns)\nreleased[0] = 0\n"
+        "threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "in_parallel([lambda: spin(released, turns)] * 4, 2)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "KeyboardInterrupt" in done.stderr
+
+
+def test_errors_of_tasks_reach_the_caller():
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        in_parallel([fail, *[list] * 1000], 2)
+    assert in_parallel([lambda number=number: number for number in range(50)], 3) == list(range(50))
