@@ -91,7 +91,7 @@ def test_an_interrupt_need_not_wait_for_the_work():
 
 
 def test_a_program_that_was_interrupted_ends_without_waiting():
-    program = PROGRAM.split("def judged")[0] + (
+    program = PROGRAM.split("def judged", maxsplit=1)[0] + (
         "released[0] = 1\nspin(released, turns)\nreleased[0] = 0\n"
         "threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "in_parallel([lambda: spin(released, turns)] * 4, 2)\n"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 
 OnInvalid = Literal["error", "quarantine", "drop"]
 OnEmpty = Literal["error", "drop", "point"]
