@@ -65,7 +65,7 @@ def schedule(
 
 @compiled
 def furthest_of(start: int, end: int, is_open: bool, least_a: int, most_a: int, least_b: int, most_b: int) -> int:
-    """The last point that bounds from the start (a) and the end (b) allow; an end that is open or never gives none."""
+    """The last point that bounds from the start (a) and the end (b) allow; an open or endless end gives none."""
     if is_open:
         last = shifted(start, most_a)
     else:

@@ -9,6 +9,7 @@ from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.models import Cluster
 from timeloom.pipeline.secrets import Secrets
 from timeloom.pipeline.stream_models import Stream
+from timeloom.pipeline.stream_signals import StopSignals
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 from timeloom.report.write import write_report
 
@@ -49,11 +50,25 @@ def run_stream(
     watcher
         Is told what goes on.
     """
+    with StopSignals() as signals:
+        return _run(stream, file, cluster, spark, report, secrets or Secrets(), watcher or Quiet(), signals)
+
+
+def _run(
+    stream: Stream,
+    file: str,
+    cluster: Cluster | None,
+    spark: Any,
+    report: str | None,
+    secrets: Secrets,
+    watcher: Any,
+    signals: StopSignals,
+) -> Done:
+    """The same, while signals are heard: from before the session starts until the report is written."""
     from timeloom.pipeline.session import start_session
     from timeloom.pipeline.stream_runner import StreamRun
     from timeloom.streaming.structured import PROVIDER, ROCKSDB
 
-    secrets = secrets or Secrets()
     place = report or stream.place(stream.report or f"{stream.name}-report")
     record = RunRecord(stream.name, file, "spark", {})
     begun = time.perf_counter()
@@ -63,8 +78,8 @@ def run_stream(
             merged = merge_clusters(stream.spark, cluster)
             session = start_session(merged.model_copy(update={"conf": {PROVIDER: ROCKSDB, **merged.conf}}), stream.name)
         record.about = {"spark": session.version}
-        run = StreamRun(stream, session, watcher or Quiet())
-        run.go()
+        run = StreamRun(stream, session, watcher)
+        run.go(signals)
         record.status = "done"
     except BaseException as error:
         record.status = "failed" if isinstance(error, Exception) else "interrupted"

@@ -78,7 +78,7 @@ class StreamProgress:
     def words(self) -> str:
         """One line for people."""
         parts = [
-            f"batch {self.last_batch}",
+            f"batch {self.last_batch}" if self.batches else "no batch",
             f"{sum(self.events):,} events in",
             f"{self.results:,} results out",
             f"{self.refused:,} refused ({self.late:,} late)",
@@ -95,6 +95,7 @@ class StreamProgress:
         return {
             "batches": self.batches,
             "events in": sum(self.events),
+            "events refused": self.refused,
             "results out": self.results,
             "late": self.late,
             "state rows": self.state_rows,

@@ -4,8 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 from timeloom.operators.stream_join import stream_join
 from timeloom.pipeline.session import spark_errors
@@ -41,14 +43,18 @@ class StreamRun:
         self.watcher = watcher
         self.progress = StreamProgress(REASONS)
         self.stopped = False
-        self.columns: list[str] = []
+        self.schema: T.StructType | None = None
 
-    def go(self) -> None:
+    def go(self, signals: StopSignals) -> None:
         """Run until the data or the patience end; a stop lets the running micro-batch finish."""
-        with spark_errors("the stream cannot start"), StopSignals() as signals:
+        with spark_errors("the stream cannot start"):
             frame = self._joined()
-            self.columns = frame.columns
-            query = self._start(frame)
+            if signals.asked:
+                self.stopped = True
+                self.watcher.end(f"stream {self.stream.name} stopped before it began")
+                return
+            schema, query = frame.schema, self._start(frame)
+            self.schema = schema
             self.watcher.begin(f"stream {self.stream.name}")
             try:
                 with spark_errors("the stream failed"):
@@ -58,6 +64,11 @@ class StreamRun:
                     query.stop()
         how = "stopped" if self.stopped else "done"
         self.watcher.end(f"stream {self.stream.name} {how}: {self.progress.words()}")
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the results, as soon as they are known."""
+        return [] if self.schema is None else list(self.schema.names)
 
     def _joined(self) -> DataFrame:
         options = self.stream.join
@@ -126,16 +137,21 @@ class StreamRun:
                 self.watcher.go_on(self.progress.words())
 
     def sample(self, rows: int) -> Any:
-        """The first rows of the sink, as an Arrow table; None for sinks that cannot be read."""
+        """The first rows of the sink, as an Arrow table; None for sinks that cannot be read, or have nothing yet."""
         sink = self.stream.sink
+        if self.schema is None or (sink.table is None and sink.path is None):
+            return None
         with spark_errors("the sink cannot be read back"):
             if sink.table is not None:
                 return self.spark.table(quoted_name(sink.table)).limit(rows).toArrow()
-            if sink.path is None:
-                return None
-            reader = self.spark.read.format(sink.format).option("header", "true")
-            stored = reader.options(**sink.options).load(_address(self.stream, sink.path))
-            return stored.select(*(quoted(name) for name in self.columns)).limit(rows).toArrow()
+            reader = self.spark.read.format(sink.format).option("header", "true").options(**sink.options)
+            try:
+                stored = reader.schema(self.schema).load(_address(self.stream, sink.path))
+                return stored.select(*(quoted(name) for name in self.columns)).limit(rows).toArrow()
+            except AnalysisException as fault:
+                if "PATH_NOT_FOUND" in str(fault):
+                    return None
+                raise
 
 
 def in_words(duration: timedelta) -> str:
