@@ -120,6 +120,19 @@ def test_a_stream_runs_goes_on_and_reports(here, session):
 
 
 @pytest.mark.spark
+def test_a_stream_without_events_or_without_results_ends_well(here, session):
+    for side in ("left", "right"):
+        (here / side).mkdir()
+    record = run_file("s.yml", spark=session).record
+    assert (record["status"], record["steps"][0]["plan"]["events in"], record["sinks"][0]["rows"]) == ("done", 0, 0)
+    write(here / "left", 0, [("a", 1, 0, "start"), ("a", 1, 3, "end")])
+    record = run_file("s.yml", spark=session).record
+    assert (record["status"], record["steps"][0]["plan"]["events in"], record["sinks"][0]["rows"]) == ("done", 2, 0)
+    assert record["sinks"][0]["columns"] == ["key", "left_id", "right_id", "at", "reason"]
+    assert json.loads((here / "out/report/report.json").read_text())["status"] == "done"
+
+
+@pytest.mark.spark
 def test_a_session_without_rocksdb_is_told(here, spark):
     for side in ("left", "right"):
         (here / side).mkdir()

@@ -1,6 +1,7 @@
 """Stopping a stream by signals, and its line on a terminal; without Spark."""
 
 import io
+import json
 import signal
 import sys
 
@@ -8,7 +9,9 @@ import pytest
 
 from timeloom.cli import main
 from timeloom.cli.screen import progress
-from timeloom.pipeline import stream_execution
+from timeloom.pipeline import session, stream_execution
+from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.stream_check import load_file
 from timeloom.pipeline.stream_runner import StreamRun
 from timeloom.pipeline.stream_signals import SIGNALS, StopSignals
 
@@ -98,6 +101,55 @@ def test_the_running_micro_batch_is_waited_for():
         "batch 1",
     ]
     assert (run.progress.batches, run.progress.events) == (2, [4, 2])
+
+
+class Session:
+    """A session that takes signals while it starts, and remembers that it was stopped."""
+
+    version, stopped = "4", False
+
+    def stop(self):
+        self.stopped = True
+
+
+@pytest.fixture
+def starting(tmp_path, monkeypatch):
+    """A stream whose session hears these signals before it is there."""
+    (tmp_path / "s.yml").write_text(STREAM)
+    found = load_file(str(tmp_path / "s.yml"), Secrets({}))
+    sessions = []
+
+    def begin(*signals):
+        def start_session(*_):
+            for number in signals:
+                signal.raise_signal(number)
+            sessions.append(Session())
+            return sessions[0]
+
+        monkeypatch.setattr(session, "start_session", start_session)
+        monkeypatch.setattr(StreamRun, "_joined", lambda _: None)
+        monkeypatch.setattr(StreamRun, "_start", lambda *_: pytest.fail("it must not begin"))
+        watcher = Said()
+        watcher.end = watcher.go_on
+        try:
+            stream_execution.run_stream(found, "s.yml", report=str(tmp_path / "report"), watcher=watcher)
+        finally:
+            begin.status = json.loads((tmp_path / "report/report.json").read_text())["status"]
+        return sessions[0].stopped, watcher.texts
+
+    return begin
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_before_the_stream_begins_leaves_a_report_and_no_session(starting, number):
+    assert starting(number) == (True, ["stream crossings stopped before it began"])
+    assert starting.status == "done"
+
+
+def test_a_second_signal_before_it_begins_leaves_a_report_too(starting):
+    with pytest.raises(KeyboardInterrupt):
+        starting(signal.SIGTERM, signal.SIGTERM)
+    assert starting.status == "interrupted"
 
 
 class Terminal(io.StringIO):

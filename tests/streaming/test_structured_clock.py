@@ -118,7 +118,7 @@ def test_keys_of_any_name_and_type(session, tmp_path):
         write(folder, 1, [("z", 99, END, "start")])
     kinds = [
         "CASE key WHEN 'a' THEN {zero} WHEN 'b' THEN double('NaN') ELSE 1.5D END",
-        "CASE WHEN key = 'n' THEN NULL ELSE decimal(1.50) END",
+        "CASE WHEN key = 'n' THEN NULL ELSE CAST(1.50 AS DECIMAL(5, 2)) END",
         "CASE key WHEN 'a' THEN '' WHEN 'b' THEN ',-' ELSE 'é' END",
         "CASE key WHEN 'a' THEN x'00ff' ELSE x'' END",
         "date'1500-01-01'",

@@ -12,7 +12,7 @@ import numpy as np
 
 from timeloom.kernels.order import Ticks
 from timeloom.model.box import Box
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import in_ticks
 
 STARTED, ENDED = range(2)
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     def instants(self, starts: Ticks, ends: Ticks) -> Ticks:
         """Up to which instant the counter counts; the end of the axis while that is not known."""
         terms = [
-            np.where(points == FOREVER, FOREVER, points + after)
+            _moved(points, after)
             for points, after in ((starts, self.after_start), (ends, self.after_end))
             if after is not None
         ]
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
             return instants
         waits = np.ones(starts.size, np.bool_)
         if self.first and self.after_start is not None:
-            waits = starts + self.after_start > instants
+            waits = _moved(starts, self.after_start) > instants
         return np.where(waits, np.maximum(instants, ends), instants)
 
 
@@ -104,6 +104,13 @@ def _active(box: Box) -> Count | None:
         return None
     up_to = Reading(STARTED, ss_high, se_high, first=True)
     return Count(up_to, Reading(ENDED, _before(es_low), _before(ee_low), first=False))
+
+
+def _moved(points: Ticks, by: int) -> Ticks:
+    """Add and saturate. What comes before an end that never comes is all but what never comes either."""
+    if by > 0:
+        return np.where(points > MAX_TICK - by, MAX_TICK, points + np.int64(by))
+    return np.where(points < MIN_TICK - by, MIN_TICK, points + np.int64(by))
 
 
 def _before(low: int | None) -> int | None:
