@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fuzz clean
+.PHONY: help setup demo test check lowest bench fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ check: $(READY) ## lint, formatting, types, import layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
+lowest: $(READY) ## try the lowest versions that pyproject.toml allows, in an environment of their own
+	@bash scripts/lowest.sh "$(BIN)" "$(VENV)-lowest"
+
 bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 	@$(BIN)/python -m benchmarks
 
@@ -35,5 +38,5 @@ fuzz: $(READY) ## random calls, laws, texts and files against the reference: mak
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove the environment and all caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache out
+	@rm -rf $(VENV) $(VENV)-lowest .mypy_cache .ruff_cache out
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.model.slide import Slide
 from timeloom.pipeline.signatures import Kind, Option
+from timeloom.pipeline.values import read_value
 
 
 def parse_option(option: Option, given: tuple[str, ...], closed: str | None, open_end: tuple[str, ...]) -> Any:
@@ -72,7 +73,10 @@ def parse_extra(texts: tuple[str, ...], known: "dict[str, Option]") -> dict[str,
         name = name.strip().replace("-", "_")
         if not sign or name not in known:
             raise UsageError(f"--option {text!r} is no option; give name=json with one of: {', '.join(known)}")
-        extra[name] = parse_value(value)
+        try:
+            extra[name] = read_value(known[name], parse_value(value))
+        except UsageError as error:
+            raise UsageError(f"--option {text!r}: {error}") from error
     return extra
 
 

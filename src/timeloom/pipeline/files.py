@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from timeloom.errors import StorageError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, StorageError, UsageError, did_you_mean
 from timeloom.pipeline.faults import one_line
 from timeloom.pipeline.staging import Outputs
 
@@ -71,16 +71,27 @@ def read_table(path: str, form: str | None = None, how: Csv = Csv()) -> pa.Table
     """
     form = form or format_of(path)
     try:
-        if path != STANDARD and Path(path).is_dir():
-            return _read_directory(path, form, how)
-        if path == STANDARD:
-            return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, how)
-        with pa.OSFile(path) as file:
-            return _read_stream(file, form, how)
+        table = _read(path, form, how)
+        names = list(table.column_names)
+    except UnicodeDecodeError as error:
+        raise StorageError(f"{path!r} cannot be read as {form}: a column's name is no UTF-8 text ({error})") from error
     except FileNotFoundError as error:
         raise StorageError(f"{path!r} does not exist; check the path") from error
     except (pa.ArrowException, OSError) as error:
         raise StorageError(f"{path!r} cannot be read as {form}: {one_line(error)}") from error
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise InvalidInputError(f"{path!r} has {names.count(twice[0])} columns named {twice[0]!r}; rename all but one")
+    return table
+
+
+def _read(path: str, form: str, how: Csv) -> pa.Table:
+    if path == STANDARD:
+        return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, how)
+    if Path(path).is_dir():
+        return _read_directory(path, form, how)
+    with pa.OSFile(path) as file:
+        return _read_stream(file, form, how)
 
 
 def _read_stream(file: pa.NativeFile, form: str, how: Csv) -> pa.Table:
