@@ -106,7 +106,7 @@ def use_forest(forest: StabForest, rng: random.Random) -> None:
             forest.finish(forest.handle(event), rng.randrange(100, 400))
         except TimeloomError:
             continue
-    last = int(starts.max(initial=0))
+    last = max(60, int(starts.max(initial=0)))
     for start in range(last, min(last + 40, 2**62)):
         forest.append(start, start + rng.randrange(1, 90))
     forest.stab(last)
@@ -179,7 +179,7 @@ def forge(arrays: dict[str, Any], meta: dict[str, Any], rng: random.Random) -> N
     name = rng.choice(list(arrays))
     array = arrays[name] = arrays[name].copy()
     what = rng.randrange(10)
-    if what < 4 and array.size:
+    if what < 4 and array.size and array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
         near = int(array[rng.randrange(array.size)]) + rng.choice((-1, 1))
         value = rng.choice((near, rng.choice(EXTREMES), rng.randrange(300)))
