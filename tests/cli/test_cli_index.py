@@ -62,3 +62,50 @@ def test_stab_takes_instants_as_people_type_them(events, capsys):
     assert csv.read_csv("out.csv")["n"].to_pylist() == [0]
     assert main(["stab", "events.parquet", "-o", "out.csv"]) == 2
     assert "--at is missing" in capsys.readouterr().err
+
+
+def test_times_are_shown_as_times(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    days = pa.table({"start": ["2024-01-01", "2024-02-01"], "end": ["2024-01-05", None]})
+    parquet.write_table(days.cast(pa.schema({"start": pa.date32(), "end": pa.date32()})), "days.parquet")
+    zoned = pa.schema({"start": pa.timestamp("ms", "Europe/Paris"), "end": pa.timestamp("ms", "Europe/Paris")})
+    hours = pa.table({"start": ["2024-01-01 00:00Z"], "end": ["2024-01-01 12:30Z"]}).cast(zoned)
+    parquet.write_table(hours, "hours.parquet")
+    for name, axis, last in (("days", "date", "2024-02-01"), ("hours", "timestamp with zone", "2024-01-01 01:00:00+01:00")):
+        assert main(["index", "build", f"{name}.parquet", "-o", f"{name}.index"]) == 0
+        assert main(["index", "info", f"{name}.index", "--json"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert (facts["axis"], facts["last start"]) == (axis, last)
+        assert main(["index", "info", f"{name}.index"]) == 0
+        assert last in capsys.readouterr().out
+
+
+def test_bad_files_are_refused_in_a_line_of_words(events, tmp_path, capsys):
+    assert main(["index", "build", "events.parquet", "-o", "good.index"]) == 0
+    whole = (tmp_path / "good.index").read_bytes()
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "text").write_text("no index at all")
+    (tmp_path / "cut").write_bytes(whole[:-9])
+    (tmp_path / "flipped").write_bytes(whole[:700] + bytes([whole[700] ^ 4]) + whole[701:])
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 this is none PAR1")
+    (tmp_path / "directory").mkdir()
+    capsys.readouterr()
+    for arguments in (
+        ["info", "empty"],
+        ["info", "text"],
+        ["info", "cut"],
+        ["info", "flipped"],
+        ["info", "directory"],
+        ["info", "absent"],
+        ["info", "events.parquet"],
+        ["build", "bad.parquet", "-o", "x.index"],
+        ["build", "events.parquet", "-o", "absent/x.index"],
+        ["build", "events.parquet", "-o", "directory"],
+        ["build", "events.parquet", "-o", "x.index", "--period", "start,nothing"],
+    ):
+        assert main(["index", *arguments]) in (1, 2), arguments
+        words = capsys.readouterr().err
+        assert "Traceback" not in words
+        assert "--debug" not in words, f"{arguments} raised what is not ours: {words}"
+        assert "timeloom" in words
+    assert sorted(p.name for p in tmp_path.glob("*.part")) == []

@@ -99,14 +99,13 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
     """
     place = os.fspath(path)
     try:
-        with open(place, "rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        content = _content(place, kind)
         hashes = places(content)
         sealed = hashes is not None and is_sealed(content, hashes)
         if hashes is None or sealed:
             arrays, header, text, first_checksum = _parse(content)
-    except FileNotFoundError as error:
-        raise StorageError(f"{place!r} does not exist; expected a file saved as {kind!r}") from error
+    except StorageError:
+        raise
     except Exception as error:
         raise damaged(place, kind, _reason(error)) from error
     if not sealed and (hashes is not None or first_checksum != sum_of_blocks(text, arrays)):
@@ -121,6 +120,16 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
             "use a newer Timeloom or save the file again with this one"
         )
     return arrays, header["meta"]
+
+
+def _content(place: str, kind: str) -> mmap.mmap:
+    try:
+        with open(place, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except FileNotFoundError as error:
+        raise StorageError(f"{place!r} does not exist; expected a file saved as {kind!r}") from error
+    except OSError as error:
+        raise StorageError(f"{place!r} cannot be read ({error}); expected a file saved as {kind!r}") from error
 
 
 def _write(file: BinaryIO, batch: pa.RecordBatch) -> None:
