@@ -186,7 +186,9 @@ with replacing(sys.argv[1]) as file:
 
 def test_what_a_killed_save_left_is_cleared_by_the_next_and_living_ones_are_left_alone(tmp_path):
     path, other = tmp_path / "index.arrow", tmp_path / "other.arrow"
-    savers = [subprocess.Popen([sys.executable, "-c", KILLED, str(p)], stdout=subprocess.PIPE) for p in (path, path, other)]
+    savers = [
+        subprocess.Popen([sys.executable, "-c", KILLED, str(p)], stdout=subprocess.PIPE) for p in (path, path, other)
+    ]
     for saver in savers:
         assert saver.stdout.readline() == b"writing\n"
     assert len(list(tmp_path.glob("*.part"))) == 3

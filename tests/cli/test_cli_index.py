@@ -71,7 +71,10 @@ def test_times_are_shown_as_times(tmp_path, monkeypatch, capsys):
     zoned = pa.schema({"start": pa.timestamp("ms", "Europe/Paris"), "end": pa.timestamp("ms", "Europe/Paris")})
     hours = pa.table({"start": ["2024-01-01 00:00Z"], "end": ["2024-01-01 12:30Z"]}).cast(zoned)
     parquet.write_table(hours, "hours.parquet")
-    for name, axis, last in (("days", "date", "2024-02-01"), ("hours", "timestamp with zone", "2024-01-01 01:00:00+01:00")):
+    for name, axis, last in (
+        ("days", "date", "2024-02-01"),
+        ("hours", "timestamp with zone", "2024-01-01 01:00:00+01:00"),
+    ):
         assert main(["index", "build", f"{name}.parquet", "-o", f"{name}.index"]) == 0
         assert main(["index", "info", f"{name}.index", "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)

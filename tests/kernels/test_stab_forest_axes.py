@@ -138,6 +138,14 @@ def test_an_empty_forest_takes_the_axis_of_its_first_event():
     assert StabForest().skip_join(forest)[0].tolist() == []
 
 
+def test_a_watermark_decides_the_axis_as_an_event_does():
+    forest = StabForest(order="watermark")
+    forest.advance(date(2024, 1, 1))
+    assert forest.axis == "date"
+    with pytest.raises(UsageError, match="the forest's axis is date"):
+        forest.append(5)
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -188,7 +196,9 @@ def test_columns_that_have_no_axis_are_refused(starts, ends, words):
 
 def test_out_of_order_dates_are_named_as_dates():
     forest = forest_on("date")
-    with pytest.raises(InvalidInputError, match=r"start 2024-05-02 is out of order, 2 ticks before the last start 2024-05-04"):
+    with pytest.raises(
+        InvalidInputError, match=r"start 2024-05-02 is out of order, 2 ticks before the last start 2024-05-04"
+    ):
         forest.append(date(2024, 5, 2))
     waiting = forest_on("date", order="watermark")
     with pytest.raises(InvalidInputError, match=r"starts at 2024-05-02, 3 ticks before the watermark 2024-05-05"):

@@ -123,7 +123,11 @@ class Model:
     def finish_again(self, start, first, second):
         if self.finished:
             handle = self.finished[first % len(self.finished)]
-            error, words = (InvalidInputError, "finished already") if handle.owner is self.forest else (UsageError, "another forest")
+            error, words = (
+                (InvalidInputError, "finished already")
+                if handle.owner is self.forest
+                else (UsageError, "another forest")
+            )
             with pytest.raises(error, match=words):
                 self.forest.finish(handle, self.of(SPAN - 1))
         foreign = self.stranger.begin(self.of(0))

@@ -28,6 +28,7 @@ from timeloom.stab_forest.instants import (
     many_ticks,
     one_event,
     one_tick,
+    read_instant,
     read_window,
     require_axis,
     table_events,
@@ -254,10 +255,7 @@ class StabForest:
 
     def advance(self, watermark: Instant) -> None:
         """Promise, in order ``"watermark"``, that no more events start before this instant: they are settled now."""
-        with self._shared.lock:
-            arrivals = self._shared.arrivals
-            arrivals.advance(one_tick(watermark, arrivals.axis, "watermark"))
-            self._shared.settle()
+        self._shared.advance(*read_instant(watermark, self._shared.arrivals.axis, "watermark"))
 
     def stab(self, t: Instant, *, window: Window | None = None) -> Ticks:
         """The events active at an instant: those with ``start <= t < end``. An empty forest has none."""
@@ -268,7 +266,7 @@ class StabForest:
             begin, end = read_window(window, axis)
             if not begin <= instant < end:
                 return NOTHING.copy()
-        index = shared.pin()
+        index = shared.pin_for(axis)
         try:
             return index.names(stab(index.forest, instant))
         finally:
@@ -277,8 +275,9 @@ class StabForest:
     def count(self, t: Instant) -> int:
         """How many events are active at an instant, without listing them."""
         shared = self._shared
-        instant = one_tick(t, shared.arrivals.axis, "t")
-        index = shared.pin()
+        axis = shared.arrivals.axis
+        instant = one_tick(t, axis, "t")
+        index = shared.pin_for(axis)
         try:
             return int(count_at(index.forest, instant))
         finally:
@@ -286,8 +285,9 @@ class StabForest:
 
     def count_many(self, ts: Any) -> Ticks:
         """How many events are active at each of many instants, without listing them."""
-        instants = many_ticks(ts, self._shared.arrivals.axis, "ts")
-        index = self._shared.pin()
+        axis = self._shared.arrivals.axis
+        instants = many_ticks(ts, axis, "ts")
+        index = self._shared.pin_for(axis)
         try:
             return count_many(index.forest, instants)
         finally:
@@ -307,8 +307,9 @@ class StabForest:
         >>> offsets.tolist(), ids.tolist()
         ([0, 1, 2, 2], [1, 0])
         """
-        instants, threshold = many_ticks(ts, self._shared.arrivals.axis, "ts"), _threshold(c)
-        index = self._shared.pin()
+        axis = self._shared.arrivals.axis
+        instants, threshold = many_ticks(ts, axis, "ts"), _threshold(c)
+        index = self._shared.pin_for(axis)
         try:
             offsets, positions = stab_many(index.forest, instants, threshold)
             return offsets, index.names(positions)
@@ -338,10 +339,11 @@ class StabForest:
         >>> StabForest.build([0, 2, 4], [3, 4, 9]).multi_stab([5, 1, 2]).tolist()
         [0, 1, 2]
         """
-        begin, end = read_window(window, self._shared.arrivals.axis)
-        instants = np.unique(many_ticks(ts, self._shared.arrivals.axis, "ts"))
+        axis = self._shared.arrivals.axis
+        begin, end = read_window(window, axis)
+        instants = np.unique(many_ticks(ts, axis, "ts"))
         instants = instants[(instants >= begin) & (instants < end)]
-        index = self._shared.pin()
+        index = self._shared.pin_for(axis)
         try:
             found, _ = multi_stab(index.forest, instants, _reach(index, c, variant), new_marks())
             return index.names(found)
@@ -354,8 +356,9 @@ class StabForest:
         >>> StabForest.build([0, 2, 4], [3, 4, 9]).overlapping(3, 5).tolist()
         [1, 2]
         """
-        first, last = read_window((begin, end), self._shared.arrivals.axis)
-        index = self._shared.pin()
+        axis = self._shared.arrivals.axis
+        first, last = read_window((begin, end), axis)
+        index = self._shared.pin_for(axis)
         try:
             later = np.arange(*np.searchsorted(index.starts(), [first + 1, last]))
             return index.names(np.concatenate([stab(index.forest, first), later]))
@@ -402,9 +405,9 @@ class StabForest:
         axis, other_axis = self._shared.arrivals.axis, other._shared.arrivals.axis
         require_axis(axis, other_axis, "the other side")
         begin, end = read_window(window, axis or other_axis)
-        ours = self._shared.pin()
+        ours = self._shared.pin_for(axis)
         try:
-            theirs = ours if other is self else other._shared.pin()
+            theirs = ours if other is self else other._shared.pin_for(other_axis)
             try:
                 reaches = _reach(ours, c, variant), _reach(theirs, c, variant)
                 left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)

@@ -87,6 +87,7 @@ def _checked(arrays: storage.Arrays, meta: dict[str, Any]) -> SharedIndex:
     else:
         storage.require(not settled or last == meta["last_start"], "the last start is another one")
     _check_identities(arrays, meta, settled)
+    storage.require(meta.get("axis", True) is not None or not meta["events"], "there are events, but no axis")
     return unpacked(arrays, meta)
 
 

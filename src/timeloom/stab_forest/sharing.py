@@ -45,6 +45,10 @@ class SharedIndex:
             index.readers += 1
             return index
 
+    def pin_for(self, axis: TimeType | None) -> EventIndex:
+        """The index for a reader whose instants lie on the axis that the forest had; without one it had no events."""
+        return self.pin() if axis is not None else EventIndex()
+
     def release(self, index: EventIndex) -> None:
         """Say that an index is no longer read."""
         with self.lock:
@@ -116,6 +120,14 @@ class SharedIndex:
                 self.arrivals.wait(starts, ends, ids)
             else:
                 index.add(starts, ends, ids)
+
+    def advance(self, kind: TimeType, watermark: int) -> None:
+        """Move the watermark, and settle what starts before it."""
+        with self.lock:
+            require_axis(self.arrivals.axis, kind, "the watermark")
+            self.arrivals.advance(watermark)
+            self.arrivals.axis = self.arrivals.axis or kind
+            self.settle()
 
     def follow(self, event: int) -> int:
         """Note where an open event stands, for its handle; answers its start."""
