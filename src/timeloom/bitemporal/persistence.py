@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom import storage
+from timeloom.bitemporal import structure
 from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns
@@ -15,6 +16,7 @@ from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.snapshot import Snapshot
 from timeloom.bitemporal.structure import check_index
 from timeloom.bitemporal.timelines import Timelines
+from timeloom.bitemporal.columns import GrowingArray
 from timeloom.engines.ticks import TimeType
 from timeloom.kernels.bisw_buckets import BLOCK
 from timeloom.model.period import Period
@@ -71,7 +73,7 @@ def load_index(path: "str | os.PathLike[str]", cls: "type[BitemporalIndex]") -> 
 
 
 def _index(arrays: storage.Arrays, meta: dict[str, Any], cls: "type[BitemporalIndex]") -> "BitemporalIndex":
-    check_index(arrays, meta)
+    structure.check_index(arrays, meta)
     index = cls(
         sys_period=Period(*meta["sys_period"]),
         app_period=Period(*meta["app_period"]),
@@ -100,10 +102,8 @@ def _index(arrays: storage.Arrays, meta: dict[str, Any], cls: "type[BitemporalIn
     if "numbers" in arrays:
         numbers = replace(numbers, numbers=GrowingArray.of(arrays["numbers"]), places=GrowingArray.of(arrays["places"]))
     index._now = Snapshot(lines, numbers)
-    storage.require("table" in arrays or not meta["total"], "there are rows, but no table")
     if "table" in arrays:
         table = bytes_table(arrays["table"])
-        storage.require(table.num_rows == meta["total"], "the table has another number of rows")
         axes = (index._sys_period.start, index._app_period.start)
         sys, app = (TimeType.of(table.schema.field(name).type, name, "bitemporal") for name in axes)
         index._now = Snapshot(lines, numbers, (sys, app), table.schema, [table], 1)

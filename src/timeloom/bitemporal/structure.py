@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from timeloom.kernels.bisw_buckets import BLOCK
 from timeloom.kernels.bisw_check import are_sound
@@ -37,6 +38,10 @@ def check_index(arrays: Arrays, meta: dict[str, Any]) -> None:
         for part in ("by_start", "by_end"):
             _require_rows(require_vector(arrays, f"checkpoint.{k}.{part}", np.int32), known, part)
     _check_numbers(arrays, meta, rows)
+    stored = 0
+    if "table" in arrays:
+        stored = pa.ipc.open_stream(pa.py_buffer(require_vector(arrays, "table", np.uint8))).read_all().num_rows
+    require(stored == meta["total"], f"there are {stored} rows in the table, and numbers for {meta['total']}")
 
 
 def _check_buckets(arrays: Arrays, side: str, grid: Any, instants: np.ndarray[Any, Any]) -> None:
