@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
+from timeloom.engines.ticks import TimeType
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.skip_join import skip_join
 from timeloom.kernels.stab_forest import NODES
@@ -405,12 +407,23 @@ class StabForest:
         axis, other_axis = self._shared.arrivals.axis, other._shared.arrivals.axis
         require_axis(axis, other_axis, "the other side")
         begin, end = read_window(window, axis or other_axis)
-        ours = self._shared.pin_for(axis)
+        return self._pairs(other, (axis, other_axis), c, variant, (begin, end))
+
+    def _pairs(
+        self,
+        other: "StabForest",
+        axes: tuple[TimeType | None, TimeType | None],
+        c: int,
+        variant: Variant,
+        window: tuple[int, int],
+    ) -> tuple[Ticks, Ticks]:
+        """Join two pinned states; they are released when the join has ended, whoever still waits for it."""
+        ours = self._shared.pin_for(axes[0])
         try:
-            theirs = ours if other is self else other._shared.pin_for(other_axis)
+            theirs = ours if other is self else other._shared.pin_for(axes[1])
             try:
                 reaches = _reach(ours, c, variant), _reach(theirs, c, variant)
-                left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)
+                left, right = skip_join(ours.forest, theirs.forest, *reaches, *window)
                 return ours.names(left), theirs.names(right)
             finally:
                 if other is not self:
