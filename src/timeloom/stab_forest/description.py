@@ -12,6 +12,7 @@ from timeloom.kernels.stab_forest import NODES, dummies, in_use
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import INTEGER, written
+from timeloom.stab_forest.sharing import SharedIndex
 
 Array = NDArray[Any]
 
@@ -21,8 +22,23 @@ def held(index: EventIndex) -> int:
     return sum(part.nbytes for part in in_use(index.forest).values()) + (0 if index.ids is None else 4 * len(index))
 
 
-def described(index: EventIndex, kind: TimeType | None) -> dict[str, Any]:
-    """What an index holds, by name."""
+def described(shared: SharedIndex) -> dict[str, Any]:
+    """What a forest holds and how it stands, all at one time, by name."""
+    with shared.lock:
+        index, kind = shared.pin(), shared.arrivals.axis
+        facts = {
+            "events": shared.events,
+            "not settled": len(shared.arrivals),
+            "axis": None if kind is None else kind.axis.value,
+            "order": shared.arrivals.order,
+        }
+    try:
+        return facts | _contents(index, kind)
+    finally:
+        shared.release(index)
+
+
+def _contents(index: EventIndex, kind: TimeType | None) -> dict[str, Any]:
     starts, ends = index.starts(), index.ends()
     known = ends[ends < FOREVER]
     nodes = int(index.forest.counts[NODES])

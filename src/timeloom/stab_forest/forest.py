@@ -2,7 +2,7 @@
 
 import operator
 import os
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +10,9 @@ import pyarrow as pa
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.engines.ticks import TimeType
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.skip_join import skip_join
-from timeloom.kernels.stab_forest import NODES
-from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, reach_of, stab_many
+from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
 from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
@@ -37,12 +36,9 @@ from timeloom.stab_forest.instants import (
     written,
 )
 from timeloom.stab_forest.persistence import load_forest, packed, save_forest, unpacked
+from timeloom.stab_forest.reaching import Variant, pairs, reach, threshold_of
 from timeloom.stab_forest.sharing import SharedIndex
 
-Variant = Literal["auto", "events", "index"]
-
-VARIANTS = ("auto", "events", "index")
-MOST = 2**31 - 1
 NOTHING = np.zeros(0, np.int64)
 
 
@@ -135,11 +131,7 @@ class StabForest:
     @property
     def nbytes(self) -> int:
         """The bytes in use: event list, nodes, lists and ids."""
-        index = self._shared.pin()
-        try:
-            return held(index)
-        finally:
-            self._shared.release(index)
+        return self._shared.read(held)
 
     def describe(self) -> dict[str, Any]:
         """What the forest holds and how it stands, by name.
@@ -147,18 +139,7 @@ class StabForest:
         >>> StabForest.build([0, 2, 2], [3, 4, 9]).describe()["heights"]
         [1]
         """
-        with self._shared.lock:
-            index = self._shared.pin()
-            facts = {
-                "events": self._shared.events,
-                "not settled": len(self._shared.arrivals),
-                "axis": self.axis,
-                "order": self._shared.arrivals.order,
-            }
-        try:
-            return facts | described(index, self._shared.arrivals.axis)
-        finally:
-            self._shared.release(index)
+        return described(self._shared)
 
     def events(self) -> tuple[Array, Array]:
         """The starts and ends of all settled events, by id; events not settled yet are left out.
@@ -168,11 +149,7 @@ class StabForest:
         >>> [part.tolist() for part in StabForest.build([7, 1], [9, 8]).events()]
         [[7, 1], [9, 8]]
         """
-        index = self._shared.pin()
-        try:
-            return event_arrays(index, self._shared.arrivals.axis)
-        finally:
-            self._shared.release(index)
+        return self._shared.read(lambda index: event_arrays(index, self._shared.arrivals.axis))
 
     def table(self) -> pa.Table:
         """The settled events as a table of ``event``, ``start`` and ``end``; open ends are null.
@@ -182,11 +159,7 @@ class StabForest:
         >>> StabForest.build([7, 1], [9, 8]).table().to_pylist()[1]
         {'event': 1, 'start': 1, 'end': 8}
         """
-        index = self._shared.pin()
-        try:
-            return event_table(index, self._shared.arrivals.axis)
-        finally:
-            self._shared.release(index)
+        return self._shared.read(lambda index: event_table(index, self._shared.arrivals.axis))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.table().__arrow_c_stream__(requested_schema)
@@ -276,24 +249,15 @@ class StabForest:
 
     def count(self, t: Instant) -> int:
         """How many events are active at an instant, without listing them."""
-        shared = self._shared
-        axis = shared.arrivals.axis
+        axis = self._shared.arrivals.axis
         instant = one_tick(t, axis, "t")
-        index = shared.pin_for(axis)
-        try:
-            return int(count_at(index.forest, instant))
-        finally:
-            shared.release(index)
+        return self._shared.read(lambda index: int(count_at(index.forest, instant)), axis)
 
     def count_many(self, ts: Any) -> Ticks:
         """How many events are active at each of many instants, without listing them."""
         axis = self._shared.arrivals.axis
         instants = many_ticks(ts, axis, "ts")
-        index = self._shared.pin_for(axis)
-        try:
-            return count_many(index.forest, instants)
-        finally:
-            self._shared.release(index)
+        return self._shared.read(lambda index: count_many(index.forest, instants), axis)
 
     def stab_many(self, ts: Any, *, c: int = THRESHOLD) -> tuple[Ticks, Ticks]:
         """The events active at each of many instants, which need no order.
@@ -310,13 +274,13 @@ class StabForest:
         ([0, 1, 2, 2], [1, 0])
         """
         axis = self._shared.arrivals.axis
-        instants, threshold = many_ticks(ts, axis, "ts"), _threshold(c)
-        index = self._shared.pin_for(axis)
-        try:
+        instants, threshold = many_ticks(ts, axis, "ts"), threshold_of(c)
+
+        def answers(index: EventIndex) -> tuple[Ticks, Ticks]:
             offsets, positions = stab_many(index.forest, instants, threshold)
             return offsets, index.names(positions)
-        finally:
-            self._shared.release(index)
+
+        return self._shared.read(answers, axis)
 
     @checked
     def multi_stab(
@@ -345,12 +309,10 @@ class StabForest:
         begin, end = read_window(window, axis)
         instants = np.unique(many_ticks(ts, axis, "ts"))
         instants = instants[(instants >= begin) & (instants < end)]
-        index = self._shared.pin_for(axis)
-        try:
-            found, _ = multi_stab(index.forest, instants, _reach(index, c, variant), new_marks())
-            return index.names(found)
-        finally:
-            self._shared.release(index)
+        return self._shared.read(
+            lambda index: index.names(multi_stab(index.forest, instants, reach(index, c, variant), new_marks())[0]),
+            axis,
+        )
 
     def overlapping(self, begin: Instant, end: Instant | None = None) -> Ticks:
         """The events active at any instant of a window ``[begin, end)``: one stab, and what starts later inside.
@@ -360,12 +322,12 @@ class StabForest:
         """
         axis = self._shared.arrivals.axis
         first, last = read_window((begin, end), axis)
-        index = self._shared.pin_for(axis)
-        try:
+
+        def active(index: EventIndex) -> Ticks:
             later = np.arange(*np.searchsorted(index.starts(), [first + 1, last]))
             return index.names(np.concatenate([stab(index.forest, first), later]))
-        finally:
-            self._shared.release(index)
+
+        return self._shared.read(active, axis)
 
     @checked
     def skip_join(
@@ -407,29 +369,14 @@ class StabForest:
         axis, other_axis = self._shared.arrivals.axis, other._shared.arrivals.axis
         require_axis(axis, other_axis, "the other side")
         begin, end = read_window(window, axis or other_axis)
-        return self._pairs(other, (axis, other_axis), c, variant, (begin, end))
-
-    def _pairs(
-        self,
-        other: "StabForest",
-        axes: tuple[TimeType | None, TimeType | None],
-        c: int,
-        variant: Variant,
-        window: tuple[int, int],
-    ) -> tuple[Ticks, Ticks]:
-        """Join two pinned states; they are released when the join has ended, whoever still waits for it."""
-        ours = self._shared.pin_for(axes[0])
-        try:
-            theirs = ours if other is self else other._shared.pin_for(axes[1])
-            try:
-                reaches = _reach(ours, c, variant), _reach(theirs, c, variant)
-                left, right = skip_join(ours.forest, theirs.forest, *reaches, *window)
-                return ours.names(left), theirs.names(right)
-            finally:
-                if other is not self:
-                    other._shared.release(theirs)
-        finally:
-            self._shared.release(ours)
+        return self._shared.read(
+            lambda ours: (
+                pairs(ours, ours, c, variant, begin, end)
+                if other is self
+                else other._shared.read(lambda theirs: pairs(ours, theirs, c, variant, begin, end), other_axis)
+            ),
+            axis,
+        )
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -450,17 +397,3 @@ class StabForest:
         forest = cls(order=shared.arrivals.order)
         forest._shared = shared
         return forest
-
-
-def _reach(index: EventIndex, c: int, variant: Variant) -> int:
-    if variant not in VARIANTS:
-        raise UsageError(f"variant={variant!r} is unknown. {did_you_mean(str(variant), VARIANTS)}")
-    if variant == "auto":
-        return reach_of(_threshold(c), int(index.forest.counts[NODES]))
-    return len(index) if variant == "events" else 0
-
-
-def _threshold(c: int) -> int:
-    if not isinstance(c, int) or isinstance(c, bool) or not 1 <= c <= MOST:
-        raise UsageError(f"c={shown(c)} is no threshold; expected an integer from 1 to {MOST:,}")
-    return c

@@ -7,8 +7,9 @@ cost a copy, a long one costs a single copy and holds nobody up. Readers who com
 that writers get their turn.
 """
 
+from collections.abc import Callable
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from timeloom.model.ticks import FOREVER
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import one_end, require_axis, written
+
+T = TypeVar("T")
 
 BUFFER = 4096
 PATIENCE, COPIED_PER_SECOND = 0.001, 2e9
@@ -48,6 +51,14 @@ class SharedIndex:
     def pin_for(self, axis: TimeType | None) -> EventIndex:
         """The index for a reader whose instants lie on the axis that the forest had; without one it had no events."""
         return self.pin() if axis is not None else EventIndex()
+
+    def read(self, use: Callable[[EventIndex], T], *axis: TimeType | None) -> T:
+        """Use the index, pinned, as it is or for an axis (see `pin_for`)."""
+        index = self.pin_for(*axis) if axis else self.pin()
+        try:
+            return use(index)
+        finally:
+            self.release(index)
 
     def release(self, index: EventIndex) -> None:
         """Say that an index is no longer read."""

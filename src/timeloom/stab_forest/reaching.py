@@ -1,0 +1,37 @@
+"""How far ahead events are read before the index is asked, as a caller may say it; and joins that go by it."""
+
+from typing import Literal, get_args
+
+from timeloom.errors import UsageError, did_you_mean
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.skip_join import skip_join
+from timeloom.kernels.stab_forest import NODES
+from timeloom.kernels.stab_forest_multi import reach_of
+from timeloom.stab_forest.index import EventIndex
+
+Variant = Literal["auto", "events", "index"]
+
+MOST = 2**31 - 1
+
+
+def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin: int, end: int) -> tuple[Ticks, Ticks]:
+    """The ids of all pairs of intersecting events within a window."""
+    reaches = reach(ours, c, variant), reach(theirs, c, variant)
+    left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)
+    return ours.names(left), theirs.names(right)
+
+
+def reach(index: EventIndex, c: int, variant: Variant) -> int:
+    """How many events ahead an instant may lie before the index is asked."""
+    if variant not in get_args(Variant):
+        raise UsageError(f"variant={variant!r} is unknown. {did_you_mean(str(variant), get_args(Variant))}")
+    if variant == "auto":
+        return reach_of(threshold_of(c), int(index.forest.counts[NODES]))
+    return len(index) if variant == "events" else 0
+
+
+def threshold_of(c: int) -> int:
+    """Check a threshold constant."""
+    if not isinstance(c, int) or isinstance(c, bool) or not 1 <= c <= MOST:
+        raise UsageError(f"c={c!r} is no threshold; expected an integer from 1 to {MOST}")
+    return c
