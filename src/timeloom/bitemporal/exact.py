@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from timeloom.engines.measure_values import double_values, integer_halves
 from timeloom.engines.measures import integer_mean, integer_sum
+from timeloom.errors import InvalidInputError
 from timeloom.model.measures import Measure
 
 MANTISSA = 53
@@ -51,6 +52,11 @@ class ExactSum:
         return integer_mean(self.kind, *self._words(), np.array([count]), self.measure)[0].as_py()
 
     def _words(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+        if not -(2**127) <= self.total < 2**127:
+            raise InvalidInputError(
+                f"aggregate {self.measure.name!r}: the {self.measure.function} of {self.measure.column!r} has more than "
+                f"38 digits; cast {self.measure.column!r} to double first"
+            )
         lower = np.array([self.total % WORD], np.uint64).view(np.int64)
         return lower, np.array([self.total // WORD], np.int64)
 

@@ -64,7 +64,7 @@ class Expression:
 def _over_rows(measure: Measure, values: pa.Array) -> Any:
     """A measure of some values, as a temporal aggregation over a single instant has it."""
     starts = np.zeros(len(values) + 1, np.int64)
-    swept = Sweep.of(starts, starts + 1, len(values), 1)
+    swept = Sweep.of(starts, starts + 1, len(values), 1, in_row_order=True)
     return evaluate(swept, [measure], values)[measure.name][0].as_py()
 
 

@@ -133,6 +133,8 @@ class BitemporalIndex:
 
         They have the columns of the first table, in any order, and the same types.
         """
+        if table is None:
+            raise UsageError("append needs a table; found None")
         self.apply(table)
 
     @checked
@@ -188,6 +190,7 @@ class BitemporalIndex:
         """Take a checkpoint at a system time that has been reached; by default the latest."""
         with self._lock:
             now = self._now
+            now.known_types()
             tick = now.latest if at is None else self._tick(at, 0, "at")
             if tick > now.latest:
                 raise UsageError(f"a checkpoint at {at!r} is after the latest system time {self.latest!r}; wait for it")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from timeloom.engines.measure_values import double_values, integer_halves
 from timeloom.engines.running import DoubleSums, integer_sums
 from timeloom.engines.threads import gathered
+from timeloom.errors import InvalidInputError
 from timeloom.kernels import order
 from timeloom.kernels.aggregate import Timeline, timeline_of
 from timeloom.kernels.aggregate_wide import wide_sums
@@ -34,17 +35,23 @@ class Sweep:
     ends: Ticks
     rows: int
     threads: int = 1
+    in_row_order: bool = False
 
     @classmethod
-    def of(cls, starts: Ticks, ends: Ticks, rows: int, threads: int, *, dip: bool = False) -> "Sweep":
-        """Sort the periods and find those of constant lineage."""
+    def of(
+        cls, starts: Ticks, ends: Ticks, rows: int, threads: int, *, dip: bool = False, in_row_order: bool = False
+    ) -> "Sweep":
+        """Sort the periods and find those of constant lineage.
+
+        The values of a period are listed by start, or ``in_row_order``.
+        """
         by_start = order.sort(starts, threads, ends)
         ends = by_start.beside
         if dip:
-            return cls(dip_timeline(by_start.values, ends), by_start.ids, ends, rows, threads)
+            return cls(dip_timeline(by_start.values, ends), by_start.ids, ends, rows, threads, in_row_order)
         places = np.arange(starts.size, dtype=np.int32)
         line = timeline_of(by_start._replace(ids=places), order.sort(ends, threads))
-        return cls(line, by_start.ids, ends, rows, threads)
+        return cls(line, by_start.ids, ends, rows, threads, in_row_order)
 
     @property
     def fillers(self) -> int:
@@ -99,4 +106,19 @@ class Task:
         if high is None and largest * low.size < 2**63:
             return integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads), None
         high = np.zeros_like(low) if high is None else high
+        if (int(np.abs(high).max(initial=0)) + 1) * low.size >= 2**62:
+            self._refuse_beyond_wide(low, high, measure)
         return wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))
+
+    def _refuse_beyond_wide(self, low: Ticks, high: Ticks, measure: Measure) -> None:
+        """Refuse sums that do not fit into 128 bits; the halves, summed apart, always do."""
+        nothing = np.zeros_like(self.sweep.arranged(low))
+        lows = wide_sums(self.sweep.line, self.sweep.arranged(low), nothing)
+        highs = wide_sums(self.sweep.line, self.sweep.arranged(high), nothing)
+        for words in zip(*(part.tolist() for part in (*lows, *highs)), strict=True):
+            total = words[0] % 2**64 + words[1] * 2**64 + (words[2] % 2**64 + words[3] * 2**64) * 2**64
+            if not -(2**127) <= total < 2**127:
+                raise InvalidInputError(
+                    f"aggregate {measure.name!r}: the {measure.function} of {measure.column!r} has more than 38 digits; "
+                    f"cast {measure.column!r} to double first"
+                )

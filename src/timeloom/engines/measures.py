@@ -134,7 +134,10 @@ def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.
     found = members(sweep.line)
     keep = sweep.arranged(wanted)[found.rows]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
-    return before[found.offsets], sweep.order[found.rows[keep]]
+    offsets, rows = before[found.offsets], sweep.order[found.rows[keep]]
+    if sweep.in_row_order:
+        rows = rows[np.lexsort((rows, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))]
+    return offsets, rows
 
 
 def _collect(task: Task, measure: Measure) -> pa.Array:
@@ -169,9 +172,10 @@ def _called(task: Task, measure: Measure) -> pa.Array:
         results.append(result.item() if isinstance(result, np.generic) else result)
     try:
         return pa.array(results)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"aggregate {measure.name!r}: the results of its function are not of one type ({error})"
+            f"aggregate {measure.name!r}: the results of its function are not of one type that a column can have "
+            f"({error}); return plain numbers or texts"
         ) from error
 
 

@@ -11,7 +11,7 @@ Instant = int | date | datetime | str
 """A point on an axis: a tick, a date, a timestamp, or its ISO text."""
 
 Meaning = Literal["snapshot", "visible", "began"]
-MOST_STEPS = 2**31 - 2
+MOST_STEPS = 100_000_000
 MEANINGS: tuple[Meaning, ...] = ("snapshot", "visible", "began")
 
 

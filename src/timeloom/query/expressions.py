@@ -81,7 +81,7 @@ class Evaluator:
         except TimeloomError:
             raise
         except _FAILURES as error:
-            raise self._scope.error(node, f"{node.sql()} cannot be computed: {error}") from error
+            raise self._scope.error(node, f"{node.sql()[:100]} cannot be computed: {error}") from error
 
     def _evaluate(self, node: exp.Expression) -> Value:
         for kinds, evaluate in (

@@ -90,7 +90,7 @@ def step_measures(
     rows = np.flatnonzero(enter < leave)
     axis = np.arange(steps + 1, dtype=np.int64)
     starts, ends = np.concatenate([enter[rows], axis]), np.concatenate([leave[rows], axis + 1])
-    swept = aside(partial(Sweep.of, starts, ends, rows.size, threads))
+    swept = aside(partial(Sweep.of, starts, ends, rows.size, threads, in_row_order=True))
     names = list(dict.fromkeys(measure.column for measure in measures))
     inside = Source(take_rows(table.select([name for name in names if name is not None]), pa.array(rows)))
     tasks = [
