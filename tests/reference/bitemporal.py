@@ -88,3 +88,48 @@ def change_portion(facts, key, portion, replacement):
         if stop is not None and (end is None or stop < end):
             result.append((key, value, stop, end))
     return result
+
+
+class BitemporalModel:
+    """A bitemporal table by definition: what is believed at each system time, as a list of facts.
+
+    A fact is (key, value, app_start, app_end). The history is what a reader could ever have seen: for each system time
+    at which anything changed, the facts believed from then on until the next change.
+    """
+
+    def __init__(self):
+        self.believed = {}
+
+    def copy(self):
+        other = BitemporalModel()
+        other.believed = {sys: list(facts) for sys, facts in self.believed.items()}
+        return other
+
+    @property
+    def latest(self):
+        return max(self.believed, default=None)
+
+    def at(self, sys):
+        times = [time for time in self.believed if time <= sys]
+        return self.believed[max(times)] if times else []
+
+    def change(self, sys, facts):
+        """Believe these facts from a system time on; what was believed at that time before was never seen."""
+        self.believed[sys] = facts
+
+    def insert(self, sys, fact):
+        self.change(sys, [*self.at(sys), fact])
+
+    def replace(self, sys, key, portion, value):
+        """Update (value) or delete (None) a portion; False if there is nothing to change."""
+        changed = change_portion(self.at(sys), key, portion, value)
+        touched = [fact for fact in self.at(sys) if fact[0] == key and _overlaps(fact, portion)]
+        if touched:
+            self.change(sys, changed)
+        return bool(touched)
+
+
+def _overlaps(fact, portion):
+    _, _, start, end = fact
+    low, high = portion
+    return (high is None or start < high) and (low is None or end is None or low < end)

@@ -6,7 +6,7 @@ import numpy as np
 
 from timeloom.kernels.bisw import Ticks
 from timeloom.kernels.bisw_buckets import BLOCK, NO_BLOCK, Rows, bucket, crossing_buckets, file_rows
-from timeloom.model.ticks import FOREVER, MAX_TICK
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 MOST_BUCKETS = 1 << 22
 ROWS_PER_BUCKET = 1024
@@ -37,8 +37,9 @@ class Grid:
             count = max(1, known.size // ROWS_PER_BUCKET)
             width = max(1, (high - low) // count + 1)
         else:
-            low -= low % width
+            low = max(MIN_TICK, low - low % width)
         width *= 1 + (high - low) // width // MOST_BUCKETS
+        width = min(width, MAX_TICK - max(low, 0))
         buckets = (high - low) // width + 1
         return cls(low, width, max(1, min(buckets, (MAX_TICK - max(low, 0)) // width)))
 

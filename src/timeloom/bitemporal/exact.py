@@ -54,8 +54,8 @@ class ExactSum:
     def _words(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
         if not -(2**127) <= self.total < 2**127:
             raise InvalidInputError(
-                f"aggregate {self.measure.name!r}: the {self.measure.function} of {self.measure.column!r} has more than "
-                f"38 digits; cast {self.measure.column!r} to double first"
+                f"aggregate {self.measure.name!r}: the sum of {self.measure.column!r} has more than 38 digits, which "
+                f"leaves no {self.measure.function}; cast {self.measure.column!r} to double first"
             )
         lower = np.array([self.total % WORD], np.uint64).view(np.int64)
         return lower, np.array([self.total // WORD], np.int64)

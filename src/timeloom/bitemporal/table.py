@@ -63,7 +63,10 @@ class BitemporalTable:
 
     @checked
     def __init__(self, key: "str | Sequence[str]") -> None:
-        self._state = Chronicle(Layout(tuple(column_names("key", key))))
+        names = column_names("key", key) if isinstance(key, str | list | tuple) else ()
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise UsageError(f"key={key!r} names no columns; give those, one or a list, that say what a fact is about")
+        self._state = Chronicle(Layout(tuple(names)))
         self._current: dict[Key, list[Version]] = {}
         self._indexes: weakref.WeakSet[BitemporalIndex] = weakref.WeakSet()
         self._writing = threading.Lock()

@@ -18,6 +18,7 @@ from timeloom.kernels.aggregate_wide import wide_sums
 from timeloom.kernels.dip_aggregate import dip_timeline
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.model.measures import Measure
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 Item = TypeVar("Item", bound=np.generic)
 
@@ -106,19 +107,10 @@ class Task:
         if high is None and largest * low.size < 2**63:
             return integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads), None
         high = np.zeros_like(low) if high is None else high
-        if (int(np.abs(high).max(initial=0)) + 1) * low.size >= 2**62:
-            self._refuse_beyond_wide(low, high, measure)
-        return wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))
-
-    def _refuse_beyond_wide(self, low: Ticks, high: Ticks, measure: Measure) -> None:
-        """Refuse sums that do not fit into 128 bits; the halves, summed apart, always do."""
-        nothing = np.zeros_like(self.sweep.arranged(low))
-        lows = wide_sums(self.sweep.line, self.sweep.arranged(low), nothing)
-        highs = wide_sums(self.sweep.line, self.sweep.arranged(high), nothing)
-        for words in zip(*(part.tolist() for part in (*lows, *highs)), strict=True):
-            total = words[0] % 2**64 + words[1] * 2**64 + (words[2] % 2**64 + words[3] * 2**64) * 2**64
-            if not -(2**127) <= total < 2**127:
-                raise InvalidInputError(
-                    f"aggregate {measure.name!r}: the {measure.function} of {measure.column!r} has more than 38 digits; "
-                    f"cast {measure.column!r} to double first"
-                )
+        lower, upper = wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))
+        if (((upper == MAX_TICK) & (lower == -1)) | ((upper == MIN_TICK) & (lower == 0))).any():
+            raise InvalidInputError(
+                f"aggregate {measure.name!r}: the sum of {measure.column!r} has more than 38 digits, which leaves no "
+                f"{measure.function}; cast {measure.column!r} to double first"
+            )
+        return lower, upper

@@ -39,7 +39,7 @@ def track_of(slide: Slide, kind: TimeType, option: str) -> Track:
     length = _span(slide.range, kind, f"{option} range")
     pace = _span(slide.slide, kind, f"{option} slide")
     start_pace = pace if slide.start_slide is None else _span(slide.start_slide, kind, f"{option} start_slide")
-    return Track(first, saturate(first + length), start_pace, pace)
+    return Track(first, first + length, start_pace, pace)
 
 
 def lay_out(

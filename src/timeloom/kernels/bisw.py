@@ -25,7 +25,10 @@ SYS_UPPER, SYS_LOWER, APP_UPPER, APP_LOWER = range(4)
 
 
 class Track(NamedTuple):
-    """The initial window on one axis, both ends included, and how far each end moves at a slide."""
+    """The initial window on one axis, both ends included, and how far each end moves at a slide.
+
+    These may lie beyond the axis; where they stand at each step saturates.
+    """
 
     first: int
     last: int
@@ -63,7 +66,9 @@ def slide_counts(ratio: tuple[int, int], steps: int) -> tuple[Ticks, Ticks]:
 
 def positions(origin: int, pace: int, slides: Ticks) -> Ticks:
     """Where a window's end stands after so many slides; saturates."""
-    if MIN_TICK <= origin + pace * int(slides[-1]) <= MAX_TICK:
+    if slides[-1] == 0:
+        return np.full(slides.size, saturate(origin), np.int64)
+    if saturate(origin) == origin and MIN_TICK <= origin + pace * int(slides[-1]) <= MAX_TICK:
         return origin + pace * slides
     return np.array([saturate(origin + pace * count) for count in slides.tolist()], dtype=np.int64)
 

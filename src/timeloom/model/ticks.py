@@ -102,7 +102,10 @@ def _parsed(value: str, option: str) -> Span:
                 f"{option}={shown(value)} is no span; expected a number and a unit "
                 f"({', '.join(_UNITS)}), such as '5 minutes' or '1 day 12 hours'"
             )
-        total += timedelta(**{unit: float(term.group(1)) if "." in term.group(1) else int(term.group(1))})
+        try:
+            total += timedelta(**{unit: float(term.group(1)) if "." in term.group(1) else int(term.group(1))})
+        except (OverflowError, ValueError) as error:
+            raise UsageError(f"{option}={value!r} is longer than any span there is; give less") from error
         at = term.end()
     if not text:
         raise UsageError(f"{option} is an empty text; give a span such as '5 minutes'")
