@@ -7,6 +7,11 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
+from timeloom.engines.history import read_history
+from timeloom.engines.slides import lay_out
+from timeloom.engines.spark import sliding_windows as engine
+from timeloom.model.policy import Policy
+from timeloom.model.sliding_windows import WindowRequest, read_select
 
 pytestmark = pytest.mark.spark
 
@@ -141,3 +146,29 @@ def test_bad_calls_use_the_same_words(spark):
     with pytest.raises(tl.UsageError, match="have no order"):
         tl.sliding_windows(frame, **WINDOWS, select={"n": ("v", "first")})
     assert tl.explain(tl.sliding_windows, frame, **WINDOWS)["steps"] == 12
+
+
+def test_parts_of_one_partition_are_put_together_as_one(monkeypatch):
+    nan = float("nan")
+    values = [1.0, nan, None, -2.0, nan, 3.0, None, 0.5]
+    times = {"sys_start": [0] * 8, "sys_end": pa.nulls(8, pa.int64()), "app_start": [0] * 8}
+    table = pa.table(times | {"app_end": pa.array([9, 1, 9, 9, 2, 9, 1, 9]), "w": values})
+    select = {"low": ("w", "min"), "high": ("w", "max"), "known": ("w", "count")}
+    request = WindowRequest(
+        tl.Slide(0, 1, 0),
+        tl.Slide(-1, 1, 1),
+        3,
+        (0, 1),
+        "snapshot",
+        read_select(select),
+        tl.Period("sys_start", "sys_end"),
+        tl.Period("app_start", "app_end"),
+        Policy(),
+    )
+    history = read_history(table, request.sys_period, request.app_period)
+    windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)
+    monkeypatch.setattr(engine, "ENOUGH", 1)
+    batches = iter(table.to_batches(max_chunksize=1))
+    found = pa.Table.from_batches(engine._partials(batches, request, windows, request.measures)).to_pylist()
+    expected = tl.sliding_windows(table, request.sys, request.app, steps=3, ratio=(0, 1), select=select).to_pylist()
+    assert list(map(repr, found)) == list(map(repr, expected))

@@ -40,7 +40,7 @@ _MERGE: dict[str, Callable[[Any, Any], Any]] = {
     "count": pc.add_checked,
     "sum": lambda a, b: pc.if_else(a.is_null(), b, pc.if_else(b.is_null(), a, pc.add_checked(a, b))),
     "min": pc.min_element_wise,
-    "max": pc.max_element_wise,
+    "max": _greater,
 }
 _TOTAL: dict[str, Callable[[str], Column]] = {"count": F.sum, "sum": F.sum, "min": F.min, "max": F.max}
 
@@ -233,6 +233,15 @@ def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts:
         total = _added(total, waiting, request, parts)
     if total is not None:
         yield from pa.table({STEP: _axis(request)} | total).to_batches()
+
+
+def _greater(a: pa.Array, b: pa.Array) -> pa.Array:
+    """The greater of each two values; not-a-number is the greatest, as in SQL."""
+    found = pc.max_element_wise(a, b)
+    if not pa.types.is_floating(found.type):
+        return found
+    strange = pc.or_(pc.fill_null(pc.is_nan(a), False), pc.fill_null(pc.is_nan(b), False))
+    return pc.if_else(strange, pa.scalar(float("nan"), found.type), found)
 
 
 def _added(
