@@ -36,6 +36,16 @@ ENOUGH = 500_000
 _PARTS = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count"), "min": ("min",), "max": ("max",)}
 """The functions that are put together from the parts of each task, and those parts."""
 
+
+def _greater(a: pa.Array, b: pa.Array) -> pa.Array:
+    """The greater of each two values; not-a-number is the greatest, as in SQL."""
+    found = pc.max_element_wise(a, b)
+    if not pa.types.is_floating(found.type):
+        return found
+    strange = pc.or_(pc.fill_null(pc.is_nan(a), False), pc.fill_null(pc.is_nan(b), False))
+    return pc.if_else(strange, pa.scalar(float("nan"), found.type), found)
+
+
 _MERGE: dict[str, Callable[[Any, Any], Any]] = {
     "count": pc.add_checked,
     "sum": lambda a, b: pc.if_else(a.is_null(), b, pc.if_else(b.is_null(), a, pc.add_checked(a, b))),
@@ -233,15 +243,6 @@ def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts:
         total = _added(total, waiting, request, parts)
     if total is not None:
         yield from pa.table({STEP: _axis(request)} | total).to_batches()
-
-
-def _greater(a: pa.Array, b: pa.Array) -> pa.Array:
-    """The greater of each two values; not-a-number is the greatest, as in SQL."""
-    found = pc.max_element_wise(a, b)
-    if not pa.types.is_floating(found.type):
-        return found
-    strange = pc.or_(pc.fill_null(pc.is_nan(a), False), pc.fill_null(pc.is_nan(b), False))
-    return pc.if_else(strange, pa.scalar(float("nan"), found.type), found)
 
 
 def _added(
