@@ -70,7 +70,7 @@ def slide(given, axis):
     st.sampled_from(list(AXES)),
     st.sampled_from(list(AXES)),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_two_axes_equal_the_definition(drawn, sys, app, ratio, steps, meaning, sys_axis, app_axis):
     rows = [(*app_period, *sys_period) for app_period, sys_period in drawn]
     table = history(rows, sys_axis, app_axis)
@@ -126,7 +126,7 @@ def inside(row, sys, app, meaning):
     RATIOS,
     MEANINGS,
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_ends_of_time_equal_the_definition(drawn, sys, app, ratio, meaning):
     rows = [(*app_period, *sys_period) for app_period, sys_period in drawn]
     table = history(rows, "int64", "int64")
