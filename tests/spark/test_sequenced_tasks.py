@@ -16,9 +16,9 @@ from pyspark.sql import types as T
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.chain_parts import FIRSTS, Arrivals
 from timeloom.engines.spark.chain_task import ChainTask, FirstStarts, Output
-from timeloom.engines.period_writer import PeriodWriter
 from timeloom.engines.spark.coalesce import Merging, merged
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
 from timeloom.engines.spark.seams import SeamTask, SliceTask
@@ -29,8 +29,7 @@ from timeloom.engines.spark.sequenced_slices import GroupSlicing
 from timeloom.engines.ticks import TimeType
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER, MIN_TICK
-from timeloom.model.ticks import FOREVER, Axis
+from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 
 PARTITIONS = 3
 SCHEMA = T.StructType(
@@ -149,7 +148,7 @@ def chained(given_tables, bounds, how):
     outputs = [Output(tuple((at, "p0") for at in (0, *numbers))), Output(tick="start"), Output(tick="end")]
     outputs += [Output(((at, "p1"),)) for at in (0, *numbers)]
     fields = [T.StructField(f"n{at}", T.LongType()) for at in (0, *numbers)]
-    task = ChainTask(arrivals, how, "auto", tuple(outputs), T.StructType([*SCHEMA, *fields]), TICKS)
+    task = ChainTask(arrivals, how, "auto", tuple(outputs), T.StructType([*SCHEMA, *fields]), PERIODS)
     parts = list(partitions(list(sent_rows(given_tables, bounds)), bool(bounds)))
     sealed = [out["parcel"][0].as_py() for part in parts for out in FirstStarts(arrivals)([part])]
     for part in parts:

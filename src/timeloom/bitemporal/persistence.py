@@ -14,9 +14,7 @@ from timeloom.bitemporal.checkpoints import Checkpoint
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns
 from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.snapshot import Snapshot
-from timeloom.bitemporal.structure import check_index
 from timeloom.bitemporal.timelines import Timelines
-from timeloom.bitemporal.columns import GrowingArray
 from timeloom.engines.ticks import TimeType
 from timeloom.kernels.bisw_buckets import BLOCK
 from timeloom.model.period import Period

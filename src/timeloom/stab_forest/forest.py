@@ -7,10 +7,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
-from timeloom.engines.ticks import TimeType
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, stab_many
 from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
