@@ -7,6 +7,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.threads import aside
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, stab_many
@@ -37,6 +38,9 @@ from timeloom.stab_forest.reaching import Variant, pairs, reach, threshold_of
 from timeloom.stab_forest.sharing import SharedIndex
 
 NOTHING = np.zeros(0, np.int64)
+
+SOON_JOINED = 10_000_000
+"""A join of forests with fewer pairs than this ends before anyone would interrupt it."""
 
 
 class StabForest:
@@ -366,14 +370,15 @@ class StabForest:
         axis, other_axis = self._shared.arrivals.axis, other._shared.arrivals.axis
         require_axis(axis, other_axis, "the other side")
         begin, end = read_window(window, axis or other_axis)
-        return self._shared.read(
-            lambda ours: (
-                pairs(ours, ours, c, variant, begin, end)
-                if other is self
-                else other._shared.read(lambda theirs: pairs(ours, theirs, c, variant, begin, end), other_axis)
-            ),
-            axis,
-        )
+
+        def found(ours: EventIndex) -> tuple[Ticks, Ticks]:
+            if other is self:
+                return pairs(ours, ours, c, variant, begin, end)
+            return other._shared.read(lambda theirs: pairs(ours, theirs, c, variant, begin, end), other_axis)
+
+        if len(self) * len(other) < SOON_JOINED:
+            return self._shared.read(found, axis)
+        return aside(self._shared.read, found, axis)
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
