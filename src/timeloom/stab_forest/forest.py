@@ -378,7 +378,8 @@ class StabForest:
 
         if len(self) * len(other) < SOON_JOINED:
             return self._shared.read(found, axis)
-        return aside(self._shared.read, found, axis)
+        left, right = aside(self._shared.read, found, axis)
+        return left, right
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> None:
