@@ -134,7 +134,7 @@ def test_keys_and_groups_of_every_type_work_or_are_refused_by_name(name):
             else:
                 found = call(given)
                 assert found["x"].type == given["x"].type, (verb, form)
-                assert sorted(map(repr, set(map(repr, found["x"].to_pylist())))) or not len(given)
+                assert found.num_rows or not given.num_rows or verb == "temporal_antijoin"
 
 
 @pytest.mark.parametrize("name", COLUMNS)

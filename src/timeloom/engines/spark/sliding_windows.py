@@ -62,7 +62,7 @@ def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quara
         result = plan.changes()
     elif request.rows:
         names = list(plan.sample.column_names)
-        result = plan.members(names).toDF(STEP, *names)
+        result = plan.members(names, names).toDF(STEP, *names)
     else:
         result = plan.aggregates()
     return Quarantined(result, plan.rejected()) if request.policy.on_invalid == "quarantine" else result
@@ -103,11 +103,11 @@ class Plan:
         task = partial(_changes, request=self.request, windows=self.windows)
         return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
-    def members(self, columns: list[str]) -> DataFrame:
-        """The rows inside each step: the step, and these columns, named by position."""
+    def members(self, columns: list[str], names: list[str]) -> DataFrame:
+        """The rows inside each step: the step, and these columns under other names; named by position."""
         none = self.history.sys_start
-        sample = local.members(self.sample, none, none).select([STEP, *columns])
-        task = partial(_members, request=self.request, windows=self.windows, columns=columns)
+        sample = local.members(self.sample.select(columns).rename_columns(names), none, none)
+        task = partial(_members, request=self.request, windows=self.windows, columns=columns, names=names)
         return mapped_by_place(self.rows, self.schema.names, task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
@@ -163,9 +163,12 @@ class Plan:
         columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column is not None))
 
         def whole_step(rows: pa.Table) -> pa.Table:
-            return _whole_step(rows.rename_columns([STEP, *columns]), measures, kinds).rename_columns(schema.names)
+            values = rows.drop_columns(["c0"]).rename_columns(columns)
+            found = _whole_step(values, measures, kinds)
+            return pa.Table.from_arrays([rows["c0"][:1], *found], names=schema.names)
 
-        return self.members(columns).groupBy("c0").applyInArrow(whole_step, schema)
+        inner = [f"v{number}" for number in range(len(columns))]
+        return self.members(columns, inner).groupBy("c0").applyInArrow(whole_step, schema)
 
     def _measured(self, measures: tuple[Measure, ...]) -> dict[str, pa.Array]:
         """The measures of no rows, for their types."""
@@ -218,9 +221,12 @@ def _changes(batches: Batches, request: WindowRequest, windows: Windows) -> Batc
         yield from local.changes(*_runs(batch, request, windows), request.steps).to_batches()
 
 
-def _members(batches: Batches, request: WindowRequest, windows: Windows, columns: list[str]) -> Batches:
+def _members(
+    batches: Batches, request: WindowRequest, windows: Windows, columns: list[str], names: list[str]
+) -> Batches:
     for batch in batches:
-        yield from local.members(*_runs(batch, request, windows)).select([STEP, *columns]).to_batches()
+        table, enter, leave = _runs(batch, request, windows)
+        yield from local.members(table.select(columns).rename_columns(names), enter, leave).to_batches()
 
 
 def _rejected(batches: Batches, request: WindowRequest) -> Batches:
@@ -259,9 +265,8 @@ def _added(
     return {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
 
 
-def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> pa.Table:
+def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:
     """Measures of all rows of one step."""
     none = np.zeros(rows.num_rows, np.int64)
     found = local.step_measures(rows, none, none + 1, 0, measures, 1)
-    columns = {one.name: found[one.name].cast(kind) for one, kind in zip(measures, kinds, strict=True)}
-    return pa.table({STEP: rows[STEP][:1]} | columns)
+    return [found[one.name].cast(kind) for one, kind in zip(measures, kinds, strict=True)]
