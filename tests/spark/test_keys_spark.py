@@ -10,11 +10,12 @@ from pyspark.sql import functions as F
 import timeloom as tl
 from strange_names import NAMES, WRITTEN, table, verbs
 from timeloom.engines.key_types import common_type
+from timeloom.engines.spark.admission import admit
 from timeloom.engines.spark.columns import arrow_schema
-from timeloom.engines.spark.join import SparkJoin
-from timeloom.model.join import JoinRequest
-from timeloom.model.names import relation
+from timeloom.engines.spark.keys import aligned
 from timeloom.model.naming import Keys
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
 
 TURNED = ["end", "start", "c0", "", "a.b", *(name for name in NAMES if name not in ("end", "start", "c0", "", "a.b"))]
 """The start is named ``end``, and the end ``start``."""
@@ -95,18 +96,18 @@ def test_keys_of_other_types_match_as_in_joins_of_spark(spark, how):
 
 
 def test_every_pair_of_key_types_has_a_common_type_or_is_refused_by_name(spark):
-    frames = {kind: (keyed(spark, kind, "v"), keyed(spark, kind, "w")) for kind in KEYS}
-    arrow = {kind: arrow_schema(frame.schema, "left").empty_table() for kind, (frame, _) in frames.items()}
-    for one, (left, _) in frames.items():
-        for other, (_, right) in frames.items():
-            request = JoinRequest(relation("intersects"), Keys.of("k"), "full", strategy="keys")
-            common = common_type(*(arrow[kind].schema.field("k").type for kind in (one, other)))
+    sides = {kind: admit(keyed(spark, kind, "v"), Period(), "left", Policy()) for kind in KEYS}
+    arrow = {kind: arrow_schema(side.schema, "left").field("k").type for kind, side in sides.items()}
+    for one, left in sides.items():
+        for other, right in sides.items():
+            common = common_type(arrow[one], arrow[other])
             if common is None:
                 with pytest.raises(tl.InvalidInputError, match="the keys 'k' .* and 'k' .* cannot be equal; cast one"):
-                    SparkJoin(left, right, request)
-            else:
-                schema = arrow_schema(SparkJoin(left, right, request).schema, "left")
-                assert schema.field("k").type == common, (one, other)
+                    aligned(left, right, Keys.of("k"))
+                continue
+            for side in aligned(left, right, Keys.of("k")):
+                assert arrow_schema(side.schema, "left").field("k").type == common, (one, other)
+                assert side.all_rows.schema["c0"].dataType == side.schema["k"].dataType
 
 
 def test_keys_that_cannot_be_compared_are_refused_by_name(spark):
@@ -121,8 +122,9 @@ def test_keys_that_cannot_be_compared_are_refused_by_name(spark):
         for call in (tl.coalesce, tl.gaps, tl.depth):
             with pytest.raises(tl.InvalidInputError, match=match):
                 call(one, by=name)
+        kept = one.select("start", "end", name)
         with pytest.raises(tl.InvalidInputError, match=match):
-            tl.top_k(one, one, 1, by=name)
+            tl.top_k(kept, kept, 1, by=name)
     for call in (lambda: tl.stab(one, 1), lambda: tl.join(one, one, how="left"), lambda: tl.top_k(one, one, 1)):
         with pytest.raises(tl.InvalidInputError, match="column 'months' .* cannot send to Python; cast it"):
             call()
