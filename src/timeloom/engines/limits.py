@@ -14,12 +14,9 @@ import pyarrow as pa
 from timeloom.engines.counting import Counting
 from timeloom.engines.matches import TooManyPairsError
 from timeloom.engines.matching import Problem, Side
-from timeloom.engines.memory import free_bytes
+from timeloom.engines.memory import SHARE, free_bytes, size_of
 from timeloom.errors import InvalidInputError
 from timeloom.model.box import Box
-
-SHARE = 0.8
-"""The share of free memory that a result may take."""
 
 POSITIONS = 8
 """The bytes that a pair takes as row positions, before its columns are gathered."""
@@ -58,7 +55,7 @@ class Limit:
         """Refuse this number of rows if it is above the limit."""
         if self.rows is None or rows <= self.rows:
             return
-        size = f"{rows:,} rows, about {_size(rows * self.row_bytes)}"
+        size = f"{rows:,} rows, about {size_of(rows * self.row_bytes)}"
         if self.given:
             raise InvalidInputError(
                 f"the result would have {size}, but max_rows={self.rows:,}; raise it, or {self.remedy}"
@@ -100,11 +97,3 @@ def _sample(side: Side, draw: np.random.Generator) -> Side:
     if len(side) <= SAMPLED:
         return side
     return side.pick(draw.integers(0, len(side), SAMPLED))
-
-
-def _size(size: float) -> str:
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:,.0f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} TB"

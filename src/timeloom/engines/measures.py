@@ -16,6 +16,7 @@ from timeloom.engines.keys import NO_KEY, numbered
 from timeloom.engines.measure_task import Sweep, Task
 from timeloom.engines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
 from timeloom.engines.taking import taken
+from timeloom.engines.memory import require_room
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest
@@ -26,6 +27,8 @@ from timeloom.kernels.order import Ticks
 from timeloom.model.measures import Measure
 
 MAX_LIST = 2**31 - 1
+LISTED_BYTES = 24
+"""What an entry of a list takes while lists are made: its row, whether it is wanted, and its value."""
 
 
 def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None) -> dict[str, pa.Array]:
@@ -131,6 +134,10 @@ def _count_distinct(task: Task, measure: Measure) -> pa.Array:
 
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
     """The active rows of each period that are wanted, and where each period's begin."""
+    listed = int(sweep.line.active.sum(dtype=np.int64))
+    require_room(
+        listed, LISTED_BYTES, "lists of values need all of them at once: use a window (within=) or groups (by=)"
+    )
     found = members(sweep.line)
     keep = sweep.arranged(wanted)[found.rows]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])

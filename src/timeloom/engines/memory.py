@@ -3,6 +3,11 @@
 import os
 from pathlib import Path
 
+from timeloom.errors import InvalidInputError
+
+SHARE = 0.8
+"""The share of free memory that a result may take."""
+
 _MEMINFO = Path("/proc/meminfo")
 _GROUPS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory.stat")),
@@ -18,6 +23,29 @@ def free_bytes() -> int | None:
     """The bytes that can be taken without pushing anything out, or None where the system does not say."""
     known = [free for free in (_system(), *(_group(*files) for files in _GROUPS)) if free is not None]
     return max(0, min(known)) if known else None
+
+
+def require_room(rows: int, row_bytes: float, remedy: str) -> None:
+    """Refuse a result, before it is written, that does not fit into free memory."""
+    free = free_bytes()
+    if free is not None and rows * row_bytes > SHARE * free:
+        raise InvalidInputError(
+            f"the result would have {rows:,} rows, about {size_of(rows * row_bytes)}, more than fits into the memory that "
+            f"is free; {remedy}"
+        )
+
+
+def size_of(size: float) -> str:
+    """A number of bytes in words.
+
+    >>> size_of(480e9)
+    '480 GB'
+    """
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} TB"
 
 
 def _system() -> int | None:

@@ -14,6 +14,8 @@ from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs, written_windows
 from timeloom.engines.taking import take_rows
+from timeloom.engines.memory import require_room
+from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.engines.threads import aside, cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bisw import Ticks, Windows
@@ -21,6 +23,9 @@ from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.policy import Policy
 from timeloom.model.sliding_windows import BOUNDS, CHANGE, STEP, WindowRequest
+
+MEMBER_BYTES = 32
+"""What a row inside a step takes while it is put in order: its number, its step and their places."""
 
 
 def sliding_windows(df: object, request: WindowRequest) -> Any:
@@ -130,6 +135,8 @@ def members(table: pa.Table, enter: Ticks, leave: Ticks) -> pa.Table:
     """One row for each step and row inside it, by step."""
     _refuse_columns(table, (STEP,))
     lengths = leave - enter
+    row_bytes = MEMBER_BYTES + table.nbytes / max(1, table.num_rows)
+    require_room(int(lengths.sum()), row_bytes, "ask for deltas=True, for fewer steps, or for aggregates")
     rows = np.repeat(np.arange(enter.size), lengths)
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)[:-1]]) if lengths.size else lengths
     step = np.arange(rows.size) - np.repeat(before - enter, lengths)
