@@ -267,7 +267,7 @@ sinks:
   two: {from: thrown, path: out/two, format: json}
   pairs: {path: out/pairs, format: parquet}
   empty: {from: nothing, path: out/empty, format: json}
-  void: {from: nothing, path: out/void, format: csv}
+  void: {from: nothing, path: out/void, format: json}
 quarantine: {path: out/rejected}
 report: r
 """
