@@ -9,10 +9,7 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from reference.bitemporal import History, change_portion, holds
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.bitemporal.table import BitemporalTable
 from timeloom.errors import InvalidInputError, StorageError, UsageError
@@ -63,65 +60,6 @@ def test_the_running_example_grows_from_its_transactions():
         row for row in FIGURE if row[-1] is None
     )
     assert set(map(repr, (tuple(row.values()) for row in history.to_pylist()))) == set(map(repr, FIGURE))
-
-
-VALUES = st.integers(1, 3)
-TIMES = st.integers(0, 12)
-
-
-@st.composite
-def operations(draw):
-    kind = draw(st.sampled_from(["insert", "update", "delete"]))
-    low, high = draw(st.one_of(st.none(), TIMES)), draw(st.one_of(st.none(), TIMES))
-    if low is not None and high is not None and low >= high:
-        low, high = (high, low) if high < low else (low, low + 1)
-    if kind == "insert" and low is None:
-        low = 0
-    if kind == "insert" and high is not None and high <= low:
-        high = low + 1
-    return kind, draw(st.sampled_from("ab")), (low, high), draw(VALUES), draw(st.integers(0, 2))
-
-
-@given(st.lists(st.lists(operations(), min_size=1, max_size=4), max_size=5), st.booleans())
-@settings(max_examples=150, deadline=None)
-def test_tables_and_their_indexes_equal_the_definition(batches, retroactive):
-    table, reference, now = BitemporalTable(key="k"), History(), 0
-    table.insert({"k": "z", "v": 0, "app_start": 0, "app_end": 1}, sys=0)
-    reference.commit(0, [("z", 0, 0, 1)])
-    index = table.index(retroactive=retroactive)
-    for operations_of_batch in batches:
-        facts, commits = reference.current(), []
-        try:
-            with table.batch() as batch:
-                for kind, key, portion, value, pause in operations_of_batch:
-                    now += pause
-                    if kind == "insert":
-                        batch.insert({"k": key, "v": value, "app_start": portion[0], "app_end": portion[1]}, sys=now)
-                        facts = [*facts, (key, value, *portion)]
-                    else:
-                        changed = change_portion(facts, key, portion, value if kind == "update" else None)
-                        if kind == "update":
-                            batch.update(key, {"v": value}, sys=now, portion=portion)
-                        else:
-                            batch.delete(key, sys=now, portion=portion)
-                        facts = changed
-                    commits.append((now, facts))
-        except InvalidInputError:
-            now = table.latest
-            continue
-        for commit in commits:
-            reference.commit(*commit)
-    for at in range(now + 2):
-        expected = reference.at(at)
-        found = table.as_of(sys=at).select(["k", "v", "app_start", "app_end"]).to_pylist()
-        assert sorted(map(repr, (tuple(row.values()) for row in found))) == sorted(map(repr, expected))
-    last = max(now, table.latest)
-    for at in [last] if not retroactive else range(last + 1):
-        for app in (0, 5, 12):
-            expected = sorted(repr(f[:2]) for f in reference.at(at) if holds(*f[2:], app))
-            rows = index.rows(index.as_of(sys=at, app=app)).select(["k", "v"]).to_pylist()
-            assert sorted(repr(tuple(row.values())) for row in rows) == expected
-            assert table.as_of(sys=at, app=app).num_rows == len(expected)
 
 
 def fail_in_the_middle(table):

@@ -72,3 +72,13 @@ def test_joins_in_sql(spark):
               left join b period (sys_start, sys_end) on a.period during b.period and a.v = b.v order by id, other"""
     found = tl.sql(text, a=spark.createDataFrame(left), b=spark.createDataFrame(right)).toArrow()
     assert found.to_pylist() == tl.sql(text, a=left, b=right).to_pylist()
+
+
+def test_keys_of_outer_joins_in_sql_are_each_sides_own(spark):
+    left, right = history(8, rows=12), history(9, rows=12)
+    text = """select a.v as l, b.v as r, v, a.id as i, b.id as j from a period (sys_start, sys_end)
+              full join b period (sys_start, sys_end) on a.period during b.period and a.v = b.v"""
+    found = tl.sql(text, a=spark.createDataFrame(left), b=spark.createDataFrame(right)).toArrow().to_pylist()
+    local = tl.sql(text, a=left, b=right).to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, local))
+    assert any(row["l"] is None and row["r"] is not None for row in local)

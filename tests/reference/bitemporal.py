@@ -50,26 +50,6 @@ def slide_query(rows, sys, app, ratio, steps, meaning="snapshot"):
     return answers
 
 
-class History:
-    """A bitemporal table by definition: for each system time, the list of (key, value, app_start, app_end) then."""
-
-    def __init__(self):
-        self.states = []
-
-    def commit(self, sys, facts):
-        self.states.append((sys, sorted(facts, key=repr)))
-
-    def current(self):
-        return list(self.states[-1][1]) if self.states else []
-
-    def at(self, sys):
-        facts = []
-        for time, state in self.states:
-            if time <= sys:
-                facts = state
-        return facts
-
-
 def change_portion(facts, key, portion, replacement):
     """Apply an update (replacement is a value) or delete (replacement is None) to a portion of application time."""
     low, high = portion
