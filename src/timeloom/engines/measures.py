@@ -15,8 +15,8 @@ from timeloom.engines.key_types import comparable, plain_values
 from timeloom.engines.keys import NO_KEY, numbered
 from timeloom.engines.measure_task import Sweep, Task
 from timeloom.engines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
-from timeloom.engines.taking import taken
 from timeloom.engines.memory import require_room
+from timeloom.engines.taking import taken
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregate import distinct, members
 from timeloom.kernels.aggregate_extreme import greatest

@@ -12,10 +12,9 @@ from timeloom.engines.history import History, read_history
 from timeloom.engines.local.gather import Source
 from timeloom.engines.measure_task import Sweep
 from timeloom.engines.measures import CallFailedError, evaluate
+from timeloom.engines.memory import require_room
 from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs, written_windows
 from timeloom.engines.taking import take_rows
-from timeloom.engines.memory import require_room
-from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.engines.threads import aside, cores, in_parallel
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bisw import Ticks, Windows
