@@ -1,5 +1,7 @@
 """The skip-join in Spark tasks finds the pairs that it finds on local tables."""
 
+from datetime import UTC, date, datetime
+
 import pyarrow as pa
 import pytest
 
@@ -30,3 +32,23 @@ def test_a_forest_is_the_broadcast_side_of_a_join(spark):
     found = tl.join(frame, windows, columns=["i", "event"])
     assert sorted(map(tuple, found.collect())) == sorted(zip(*expected.to_pydict().values(), strict=True))
     assert max(expected["event"].to_pylist()) == 3
+
+
+def test_a_forest_keeps_its_axis_beside_a_dataframe(spark):
+    noon = datetime(2024, 5, 1, 12)
+    frames = {
+        "date": spark.createDataFrame([(date(2024, 5, 1), date(2024, 5, 2))], "start date, end date"),
+        "naive": spark.createDataFrame([(noon, None)], "start timestamp_ntz, end timestamp_ntz"),
+        "zoned": spark.createDataFrame([(noon, None)], "start timestamp, end timestamp"),
+    }
+    forests = {
+        "date": tl.StabForest.build([date(2024, 4, 1)], [None]),
+        "naive": tl.StabForest.build([datetime(2024, 4, 1)], [None]),
+        "zoned": tl.StabForest.build([datetime(2024, 4, 1, tzinfo=UTC)], [None]),
+    }
+    for name, frame in frames.items():
+        assert tl.join(frame, forests[name], columns=["event"]).count() == 1
+        for other, forest in forests.items():
+            if other != name:
+                with pytest.raises(tl.InvalidInputError, match="do not share a time axis"):
+                    tl.join(frame, forest)

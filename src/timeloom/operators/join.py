@@ -135,7 +135,9 @@ def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinReque
         return right, request
     if request.strategy == "auto" and request.how in ("inner", "left", "semi", "anti"):
         request = replace(request, strategy="broadcast")
-    return left.sparkSession.createDataFrame(right.table()), request
+    # by itself Spark gives timestamps without zone the zone of its session: they would change their axis
+    schema = "event bigint, start timestamp_ntz, end timestamp_ntz" if right.axis == "timestamp without zone" else None
+    return left.sparkSession.createDataFrame(right.table(), schema), request
 
 
 def _engine(left: Any, right: Any, request: JoinRequest) -> Any:
