@@ -75,7 +75,7 @@ def test_writing_stops_at_the_limit_where_the_sample_misses_the_pairs(monkeypatc
 
 def test_lists_and_rows_of_windows_are_refused_as_well(monkeypatch):
     monkeypatch.setattr("timeloom.engines.memory.free_bytes", lambda: 100)
-    with pytest.raises(tl.InvalidInputError, match="would have 6 rows, about 144 bytes.*use a window"):
+    with pytest.raises(tl.InvalidInputError, match="would have 5 rows, about 120 bytes.*use a window"):
         tl.temporal_aggregate(ROWS, {"all": ("v", "collect")})
     history = pa.table({"sys_start": [1], "sys_end": [9], "app_start": [1], "app_end": [9]})
     with pytest.raises(tl.InvalidInputError, match="would have 3 rows.*deltas=True"):

@@ -135,9 +135,7 @@ def _count_distinct(task: Task, measure: Measure) -> pa.Array:
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
     """The active rows of each period that are wanted, and where each period's begin."""
     listed = int(sweep.line.active.sum(dtype=np.int64))
-    require_room(
-        listed, LISTED_BYTES, "lists of values need all of them at once: use a window (within=) or groups (by=)"
-    )
+    require_room(listed, LISTED_BYTES, "use a window (within=) or groups (by=) and make the lists one at a time")
     found = members(sweep.line)
     keep = sweep.arranged(wanted)[found.rows]
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])

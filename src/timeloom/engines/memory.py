@@ -30,8 +30,8 @@ def require_room(rows: int, row_bytes: float, remedy: str) -> None:
     free = free_bytes()
     if free is not None and rows * row_bytes > SHARE * free:
         raise InvalidInputError(
-            f"the result would have {rows:,} rows, about {size_of(rows * row_bytes)}, more than fits into the "
-            f"memory that is free; {remedy}"
+            f"the result would have {rows:,} rows, about {size_of(rows * row_bytes)}, more than fits into the memory "
+            f"that is free; {remedy}"
         )
 
 
