@@ -6,6 +6,7 @@ import pyarrow as pa
 from timeloom.engines.key_types import as_key
 from timeloom.engines.keys import shared_type
 from timeloom.engines.local.gather import NO_ROW, Rows, Source, positions
+from timeloom.engines.ticks import whole
 from timeloom.model.naming import Keys, OutputColumn
 
 
@@ -41,7 +42,7 @@ def _key_type(left: pa.Table, right: pa.Table, names: tuple[str, str]) -> pa.Dat
     if pa.types.is_dictionary(kind):
         sides = (table[name] for table, name in zip((left, right), names, strict=True))
         try:
-            pa.concat_arrays([chunk for side in sides for chunk in side.chunks if chunk.type == kind])
+            pa.concat_arrays([whole(side) for side in sides if side.type == kind])
         except pa.ArrowInvalid:
             return pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
     return kind
