@@ -50,7 +50,7 @@ def part(table: list, first: int, last: int, moved: int) -> Events:
     return Events.endpoints(np.array(columns[1], np.int64), times, np.array(columns[2], np.bool_))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     parts=st.lists(named() | boxes | ends, min_size=1, max_size=2),
     left=tables,

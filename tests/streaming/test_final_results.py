@@ -108,7 +108,7 @@ EXACT = pytest.mark.parametrize("how", HOWS)
 
 
 @EXACT
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(wanted=relations, left=tables, right=tables, at=cuts, both=arrivals, stored=st.booleans())
 @example(**LOST, stored=False)
 @example(**LOST, stored=True)
