@@ -7,7 +7,6 @@ from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.model.slide import Slide
 from timeloom.pipeline.signatures import Kind, Option
-from timeloom.pipeline.values import read_value
 
 
 def parse_option(option: Option, given: tuple[str, ...], closed: str | None, open_end: tuple[str, ...]) -> Any:
@@ -67,6 +66,8 @@ def parse_slide(name: str, text: str) -> Slide:
 
 def parse_extra(texts: tuple[str, ...], known: "dict[str, Option]") -> dict[str, Any]:
     """Read ``--option name=json``, the way to give a value that has no shorter spelling."""
+    from timeloom.pipeline.values import read_value
+
     extra = {}
     for text in texts:
         name, sign, value = text.partition("=")
