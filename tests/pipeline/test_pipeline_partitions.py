@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from timeloom.pipeline.partitions import DEFAULT_PARTITION, partitions
 VALUES = {
     pa.float64(): [0.0, -0.0, math.nan, -math.nan, math.inf, 0.1, None],
     pa.float32(): [0.0, -0.0, math.nan, 0.1, None],
-    pa.float16(): [0.0, -0.0, 1.5, None],
+    pa.float16(): [np.float16(0.0), np.float16(-0.0), np.float16(1.5), None],
     pa.string(): ["a", "A", "/", "a/b", "=", "%", "%2F", ".", "..", " ", "é", "e\u0301", "\n", "null", "NaN", None],
     pa.string_view(): ["a", None, "b"],
     pa.dictionary(pa.int8(), pa.string()): ["a", None, "b"],
