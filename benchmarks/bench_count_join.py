@@ -13,8 +13,8 @@ import pyarrow as pa
 import timeloom as tl
 from benchmarks.generators import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
-from timeloom.kernels.counting_endpoints import merge_endpoints
-from timeloom.kernels.counting_sweeps import naive_count, simple_count, smart_count
+from timeloom.kernels.counts.endpoints import merge_endpoints
+from timeloom.kernels.counts.sweeps import naive_count, simple_count, smart_count
 
 DURING = """SELECT l.rid, count(r.sid) AS count FROM l LEFT JOIN r
     ON r.start < l.start AND l.end < r.end GROUP BY l.rid"""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import timeloom as tl
 from benchmarks import interval_peers as peers
 from benchmarks.measuring import Line, show, side_by_side, timed
-from timeloom.kernels import dip, dip_merge
+from timeloom.kernels.sequenced import dip, dip_merge
 
 EVENTS = """
     with events as (select "start" as t, 1 as c, v from t union all select "end", -1, -v from t),

@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 import timeloom as tl
 from benchmarks.generators import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
-from timeloom.engines.spark.distribution import Distribution
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.exchange.distribution import Distribution
 from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.tasks import Matcher
-from timeloom.engines.spark.workers import mapped
+from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation
 from timeloom.model.naming import Keys

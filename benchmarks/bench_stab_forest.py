@@ -13,7 +13,7 @@ from superintervals import IntervalMap
 
 import timeloom as tl
 from benchmarks.measuring import Line, show, side_by_side, timed
-from timeloom.kernels.skip_join import forward_scan
+from timeloom.kernels.joins.skip_join import forward_scan
 
 DAY = 24 * 60
 MINUTES = 10 * 365 * DAY

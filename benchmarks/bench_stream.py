@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks import leung_muntz
-from timeloom.kernels.sweep_join import PeriodTable, sweep_join
+from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_join
 from timeloom.model.names import ALL_NAMES, relation
 from timeloom.operators.join import join
 from timeloom.streaming import StreamJoin

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import leung_muntz
+from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_join
 from timeloom.kernels.order import sort
-from timeloom.kernels.sweep_join import Counters, PeriodTable, sweep_join
 from timeloom.model.names import relation
 
 SCALES = {"small": (100_000, 20_000), "full": (1_000_000, 84_000)}

@@ -36,5 +36,5 @@ def spark(tmp_path_factory):
 @pytest.fixture
 def searched(monkeypatch):
     """Broadcast joins that are searched in SQL, though no side is large."""
-    monkeypatch.setattr("timeloom.engines.spark.probing.LARGE_BYTES", 0)
-    monkeypatch.setattr("timeloom.engines.spark.probing.TIMES_LARGER", 0)
+    monkeypatch.setattr("timeloom.engines.spark.matching.index_probe.LARGE_BYTES", 0)
+    monkeypatch.setattr("timeloom.engines.spark.matching.index_probe.TIMES_LARGER", 0)

@@ -13,7 +13,7 @@ import pytest
 
 from timeloom import StabForest, storage
 from timeloom.errors import StorageError
-from timeloom.kernels.stab_forest import FOREVER
+from timeloom.kernels.stab_forest.layout import FOREVER
 from timeloom.stab_forest.persistence import packed
 from timeloom.storage import digest, layout, replacing
 

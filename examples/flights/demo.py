@@ -8,9 +8,9 @@ from prepare import prepare
 
 from timeloom.cli.screen import progress
 from timeloom.errors import TimeloomError
+from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import Done, run_file
-from timeloom.pipeline.files import read_table
-from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.tables.files import read_table
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE.parents[1] / "out" / "flights"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from timeloom.bitemporal.index import BitemporalIndex as BitemporalIndex
     from timeloom.bitemporal.table import BitemporalTable as BitemporalTable
-    from timeloom.engines.admission import Quarantined as Quarantined
+    from timeloom.engines.tables.validity import Quarantined as Quarantined
     from timeloom.errors import DroppedRowsWarning as DroppedRowsWarning
     from timeloom.errors import InvalidInputError as InvalidInputError
     from timeloom.errors import StorageError as StorageError

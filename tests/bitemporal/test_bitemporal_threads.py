@@ -8,7 +8,7 @@ import pytest
 
 import timeloom as tl
 from threads.bitemporal import stress_index, stress_table
-from timeloom.kernels.bisw_buckets import BLOCK
+from timeloom.kernels.bitemporal.buckets import BLOCK
 
 
 @pytest.mark.parametrize("stress", [stress_index, stress_table])

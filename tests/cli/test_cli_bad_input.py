@@ -13,7 +13,7 @@ from pyarrow import csv, feather, orc, parquet
 from timeloom.cli import main
 from timeloom.cli.texts import dashed
 from timeloom.operators.registry import verbs
-from timeloom.pipeline.signatures import options_of
+from timeloom.pipeline.definition.signatures import options_of
 
 TABLE = pa.table({"key": ["x", "y"], "start": [1, 5], "end": [5, 9], "note": ["a", "b"]})
 SUFFIXES = ("csv", "parquet", "arrow", "orc", "jsonl")

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from timeloom.errors import TimeloomError
-from timeloom.pipeline.check import load
-from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.definition.check import load
+from timeloom.pipeline.definition.secrets import Secrets
 
 WHOLE = """\
 engine: local

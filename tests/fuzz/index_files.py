@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from timeloom import BitemporalIndex, BitemporalTable, StabForest, StorageError, storage
 from timeloom.errors import TimeloomError
-from timeloom.kernels.stab_forest import FOREVER
+from timeloom.kernels.stab_forest.layout import FOREVER
 from timeloom.model.slide import Slide
 
 EXTREMES = (-(2**63), -(2**31), -1, 0, 1, 2, 63, 64, 2**31 - 1, 2**31, 2**62, 2**63 - 1)

@@ -37,9 +37,9 @@ SETTINGS = {
 }
 
 SWITCHES = {
-    "timeloom.engines.spark.sequenced_slices.WHOLE_BYTES": [0, 16 << 20],
-    "timeloom.engines.spark.probing.LARGE_BYTES": [0, 1 << 24],
-    "timeloom.engines.spark.probing.TIMES_LARGER": [0],
+    "timeloom.engines.spark.slicing.group_slices.WHOLE_BYTES": [0, 16 << 20],
+    "timeloom.engines.spark.matching.index_probe.LARGE_BYTES": [0, 1 << 24],
+    "timeloom.engines.spark.matching.index_probe.TIMES_LARGER": [0],
 }
 """Sizes from which on plans do more: with 0, tables of a few rows are cut by time, or searched in SQL."""
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels import aggregate
-from timeloom.kernels.aggregate_extreme import greatest
-from timeloom.kernels.dip_aggregate import dip_timeline
+from timeloom.kernels.aggregates import timeline as aggregate
+from timeloom.kernels.aggregates.dip import dip_timeline
+from timeloom.kernels.aggregates.extremes import greatest
 from timeloom.model.ticks import FOREVER
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}

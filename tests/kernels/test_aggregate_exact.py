@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels.aggregate import timeline
-from timeloom.kernels.aggregate_double import double_sums
-from timeloom.kernels.aggregate_variance import variances
-from timeloom.kernels.aggregate_wide import wide_means, wide_sums
+from timeloom.kernels.aggregates.doubles import double_sums
+from timeloom.kernels.aggregates.timeline import timeline
+from timeloom.kernels.aggregates.variance import variances
+from timeloom.kernels.aggregates.wide import wide_means, wide_sums
 
 NEAR = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-3)
 FAR = st.floats(allow_nan=False, allow_infinity=False)

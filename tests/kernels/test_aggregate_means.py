@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from timeloom.kernels.aggregate_exact import WIDTH
-from timeloom.kernels.aggregate_means import integer_means, nearest_quotient, quick_quotient, word_means
+from timeloom.kernels.aggregates.exact import WIDTH
+from timeloom.kernels.aggregates.means import integer_means, nearest_quotient, quick_quotient, word_means
 
 COUNTS = st.integers(1, 2**31 - 1)
 ODD = st.one_of(st.integers(-(2**126), 2**126), st.integers(-300, 300), st.integers(-(2**54), 2**54))

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference.bitemporal import is_inside, window_sequence
-from timeloom.kernels import bisw
+from timeloom.kernels.bitemporal import windows as bisw
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 MEANINGS = {"snapshot": bisw.SNAPSHOT, "visible": bisw.VISIBLE, "began": bisw.BEGAN}

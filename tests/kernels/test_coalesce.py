@@ -5,7 +5,7 @@ from hypothesis import given
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels.coalesce import coalesce
+from timeloom.kernels.sequenced.coalesce import coalesce
 
 
 @given(periods())

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import counting as brute
-from timeloom.kernels.counting import count_intersecting
-from timeloom.kernels.counting_endpoints import (
+from timeloom.kernels.counts.endpoints import (
     LEFT_END,
     LEFT_START,
     RIGHT_END,
@@ -18,7 +17,8 @@ from timeloom.kernels.counting_endpoints import (
     Endpoints,
     merge_endpoints,
 )
-from timeloom.kernels.counting_sweeps import feed, naive_count, settle_open, simple_count, smart_count
+from timeloom.kernels.counts.ranks import count_intersecting
+from timeloom.kernels.counts.sweeps import feed, naive_count, settle_open, simple_count, smart_count
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 

@@ -7,14 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeloom.kernels.aggregate_means import integer_means
-from timeloom.kernels.counting_sums import (
-    double_limbs,
-    double_totals,
-    fits_int64,
-    integer_limbs,
-    integer_totals,
-)
+from timeloom.kernels.aggregates.means import integer_means
+from timeloom.kernels.counts.sums import double_limbs, double_totals, fits_int64, integer_limbs, integer_totals
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 WIDE = st.integers(-(2**120), 2**120)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels import dip, dip_aggregate, dip_merge
-from timeloom.kernels.aggregate import members
+from timeloom.kernels.aggregates import dip as dip_aggregate
+from timeloom.kernels.aggregates.timeline import members
+from timeloom.kernels.sequenced import dip, dip_merge
 from timeloom.model.ticks import FOREVER
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}

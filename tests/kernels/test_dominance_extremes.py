@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.counting import in_rectangle
-from timeloom.kernels.dominance_extremes import NONE, least_ranked
-from timeloom.kernels.dominance_ranks import Points, Rectangles, end_slots, rank_rectangles
+from timeloom.kernels.counts.dominance_extremes import NONE, least_ranked
+from timeloom.kernels.counts.dominance_ranks import Points, Rectangles, end_slots, rank_rectangles
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from timeloom.model.ticks import MIN_TICK as MIN

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeloom.kernels.equal_endpoints import distribute, look_up
+from timeloom.kernels.joins.equal_endpoints import distribute, look_up
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 PERIODS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 5)), max_size=20)

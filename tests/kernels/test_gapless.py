@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.kernels.gapless import (
+from timeloom.kernels.streaming.gapless import (
     AFTER,
     BEFORE,
     COUNT,

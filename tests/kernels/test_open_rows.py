@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.kernels.open_rows import (
+from timeloom.kernels.streaming.open_rows import (
     HANDLE,
     ID,
     START,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeloom.kernels.presence import number_cells
+from timeloom.kernels.slicing.tick_ranges import number_cells
 
 ROWS = st.lists(st.tuples(st.integers(-5, 30), st.integers(0, 40), st.booleans(), st.integers(0, 2)), max_size=20)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from timeloom.kernels.joins.range_tree import SCANNED, build, count, report, windows
 from timeloom.kernels.order import sort
-from timeloom.kernels.range_tree import SCANNED, build, count, report, windows
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 ticks = st.integers(0, 12) | st.sampled_from([MIN_TICK, FOREVER])

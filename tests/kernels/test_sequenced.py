@@ -5,7 +5,7 @@ from hypothesis import given
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels import sequenced
+from timeloom.kernels.sequenced import difference as sequenced
 from timeloom.model.ticks import FOREVER
 
 

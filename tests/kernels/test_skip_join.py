@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from reference.stabbing import half_open, join
 from timeloom import StabForest
-from timeloom.kernels.skip_join import forward_scan, skip_join, skip_join_pairs
-from timeloom.kernels.stab_forest_build import build
-from timeloom.kernels.stab_forest_multi import new_marks, stab_step
+from timeloom.kernels.joins.skip_join import forward_scan, skip_join, skip_join_pairs
+from timeloom.kernels.stab_forest.build import build
+from timeloom.kernels.stab_forest.multi_stab import new_marks, stab_step
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
 LOW, HIGH = -(2**63), 2**63 - 1

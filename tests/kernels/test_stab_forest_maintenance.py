@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reference.stabbing import check_shape, read_shape, stab
 from timeloom import InvalidInputError, StabForest, UsageError
-from timeloom.kernels.stab_forest import FOREVER
+from timeloom.kernels.stab_forest.layout import FOREVER
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
 

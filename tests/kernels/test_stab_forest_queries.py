@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from reference.stabbing import half_open, multi_stab, stab
 from timeloom import StabForest
-from timeloom.kernels import stab_forest_multi as many
-from timeloom.kernels.stab_forest import allocate, append_events
-from timeloom.kernels.stab_forest_build import build
-from timeloom.kernels.stab_forest_stab import locate
+from timeloom.kernels.stab_forest import multi_stab as many
+from timeloom.kernels.stab_forest.build import build
+from timeloom.kernels.stab_forest.layout import allocate, append_events
+from timeloom.kernels.stab_forest.stab import locate
 
 CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
 LOW, HIGH = -(2**63), 2**63 - 1

@@ -5,7 +5,7 @@ import pytest
 
 from reference.stabbing import check_shape, read_shape
 from timeloom import StabForest, StorageError
-from timeloom.kernels.stab_forest import FOREVER
+from timeloom.kernels.stab_forest.layout import FOREVER
 
 
 def some_forest(order="start"):

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference.stabbing import check_shape, half_open, in_order, least, most, point_least, read_shape
-from timeloom.kernels.stab_forest import allocate, append_events, dummies, resized
-from timeloom.kernels.stab_forest_build import build, event_order, first_dummy, highest_between
+from timeloom.kernels.stab_forest.build import build, event_order, first_dummy, highest_between
+from timeloom.kernels.stab_forest.layout import allocate, append_events, dummies, resized
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 """Whether kernels run compiled: otherwise a million of anything takes too long."""

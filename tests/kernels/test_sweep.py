@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.relations import PARAMETERS, RELATIONS, join_pairs
-from timeloom.kernels.sweep_join import Counters, PeriodTable, sweep_batches, sweep_join, sweep_pairs
-from timeloom.kernels.sweep_plan import candidates, rewrites
+from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_batches, sweep_join, sweep_pairs
+from timeloom.kernels.joins.sweep_plan import candidates, rewrites
 from timeloom.model.box import Box
 from timeloom.model.names import relation
 from timeloom.model.ticks import FOREVER, MIN_TICK

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reference.relations import ALLEN, ISEQL, Predicate, inverse, join_pairs
-from timeloom.kernels.sweep_join import Counters, PeriodTable, sweep_join, sweep_pairs
-from timeloom.kernels.sweep_plan import rewrites
+from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_join, sweep_pairs
+from timeloom.kernels.joins.sweep_plan import rewrites
 from timeloom.model.box import Box
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation

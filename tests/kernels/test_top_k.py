@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import counting as brute
-from timeloom.kernels.top_k import top_rows, top_rows_by_group
+from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=25)
 

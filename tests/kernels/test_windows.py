@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeloom.kernels.windows import count_parts, mark_blocks, place_parts
+from timeloom.kernels.slicing.run_windows import count_parts, mark_blocks, place_parts
 
 RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 40)), max_size=15)
 

@@ -10,9 +10,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from timeloom.pipeline import journal
-from timeloom.pipeline.recovery import recover
-from timeloom.pipeline.staging import Outputs
+from timeloom.pipeline.outputs import journal
+from timeloom.pipeline.outputs.recovery import recover
+from timeloom.pipeline.outputs.staging import Outputs
 
 PLACES = ("a/file", "a/folder", "b/new", "b/file")
 """Two directories; a file and a folder that are replaced, a folder that is new, and one more file."""

@@ -9,9 +9,9 @@ import pytest
 
 from timeloom.cli import main
 from timeloom.model.period import Period
-from timeloom.pipeline.check import load
-from timeloom.pipeline.faults import PipelineError
-from timeloom.pipeline.secrets import Secrets
+from timeloom.pipeline.definition.check import load
+from timeloom.pipeline.definition.faults import PipelineError
+from timeloom.pipeline.definition.secrets import Secrets
 
 SOUND = """\
 engine: local

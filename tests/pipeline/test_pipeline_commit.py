@@ -12,11 +12,11 @@ import pytest
 from shift_pipeline import contents, report
 from timeloom.cli import main
 from timeloom.errors import StorageError
-from timeloom.pipeline import journal
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.journal import Entry, Journal, beside, find_journal
-from timeloom.pipeline.recovery import recover
-from timeloom.pipeline.staging import Outputs, Target
+from timeloom.pipeline.outputs import journal
+from timeloom.pipeline.outputs.journal import Entry, Journal, beside, find_journal
+from timeloom.pipeline.outputs.recovery import recover
+from timeloom.pipeline.outputs.staging import Outputs, Target
 
 KILLER = Path(__file__).with_name("commit_killer.py")
 OLD, NEW = ["old", "old", None, "old"], ["new"] * 4

@@ -12,7 +12,7 @@ from shift_pipeline import PIPELINE, contents, report
 from timeloom.cli import main
 from timeloom.errors import InvalidInputError, StorageError, TimeloomError, UsageError
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.files import read_table
+from timeloom.pipeline.tables.files import read_table
 
 
 def test_a_run_from_files_to_files(here, capsys):
@@ -193,7 +193,7 @@ def test_steps_that_nothing_needs_are_not_run(here):
 def test_a_source_that_changes_while_it_is_read_fails_the_run(here, monkeypatch):
     run_file("p.yml")
     before = contents(here / "out")
-    from timeloom.pipeline import local
+    from timeloom.pipeline.engines import local
 
     def read_and_spoil(place, *rest):
         table = read_table(place, *rest)

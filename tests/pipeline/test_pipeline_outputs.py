@@ -14,10 +14,10 @@ from pyarrow import parquet
 from shift_pipeline import SHIFTS, contents, report
 from timeloom.cli import main
 from timeloom.errors import StorageError
+from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.files import read_table
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.staging import Outputs, Target
+from timeloom.pipeline.outputs.staging import Outputs, Target
+from timeloom.pipeline.tables.files import read_table
 
 
 def test_a_full_disk_leaves_the_old_output(here, monkeypatch):
@@ -31,7 +31,7 @@ def test_a_full_disk_leaves_the_old_output(here, monkeypatch):
             raise StorageError(f"{path!r} cannot be written: {os.strerror(errno.ENOSPC)}")
         return write(path, batches, schema, form, **how)
 
-    from timeloom.pipeline import local
+    from timeloom.pipeline.engines import local
 
     write = local.write_table
     monkeypatch.setattr(local, "write_table", full)
@@ -98,7 +98,7 @@ def test_a_run_killed_in_mid_write_leaves_the_old_output_and_the_next_one_cleans
 
 
 def test_a_directory_is_swapped_also_where_paths_cannot_change_places_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("timeloom.pipeline.journal.exchange", lambda one, other: False)
+    monkeypatch.setattr("timeloom.pipeline.outputs.journal.exchange", lambda one, other: False)
     for round_ in ("old", "new"):
         with Outputs() as outputs:
             staging = outputs.add(str(tmp_path / "t")).staging
@@ -149,7 +149,7 @@ def test_mode_error_refuses_an_existing_output(here):
 
 
 def test_an_interrupted_run_cleans_up(here, monkeypatch, capsys):
-    from timeloom.pipeline import local
+    from timeloom.pipeline.engines import local
 
     def interrupt(*_, **how):
         raise KeyboardInterrupt
@@ -187,7 +187,7 @@ def test_a_run_that_is_asked_to_end_cleans_up_and_writes_its_report(here, number
 
 
 def test_signals_that_come_while_outputs_change_come_too_late(tmp_path, monkeypatch):
-    from timeloom.pipeline.journal import Journal
+    from timeloom.pipeline.outputs.journal import Journal
 
     complete = Journal.complete
     monkeypatch.setattr(Journal, "complete", lambda self: (os.kill(os.getpid(), signal.SIGINT), complete(self)))

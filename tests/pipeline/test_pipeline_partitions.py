@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from timeloom.errors import InvalidInputError, StorageError, UsageError
-from timeloom.pipeline import local
-from timeloom.pipeline.engine import Counts
+from timeloom.pipeline.engines import local
+from timeloom.pipeline.engines.engine import Counts
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.files import read_table
-from timeloom.pipeline.partitions import DEFAULT_PARTITION, partitions
+from timeloom.pipeline.tables.files import read_table
+from timeloom.pipeline.tables.partitions import DEFAULT_PARTITION, partitions
 
 VALUES = {
     pa.float64(): [0.0, -0.0, math.nan, -math.nan, math.inf, 0.1, None],

@@ -9,8 +9,8 @@ import pytest
 from shift_pipeline import PIPELINE, report
 from timeloom.cli import main
 from timeloom.errors import StorageError
+from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.secrets import Secrets
 
 BLANKS = ["  open   sesame ", "open\tsesame\n", " open sesame", "sesame  ", 'se"sa\\me  x', "é sesame"]
 
@@ -79,7 +79,7 @@ def test_a_token_on_the_command_line_is_not_repeated(here, capsys, monkeypatch):
     def refuse(cluster, name):
         raise StorageError(f"cannot connect to {cluster.remote} with {cluster.conf}")
 
-    monkeypatch.setattr("timeloom.pipeline.spark.start_session", refuse)
+    monkeypatch.setattr("timeloom.pipeline.engines.spark.start_session", refuse)
     arguments = ["--remote", "sc://h:1/;token=opensesame", "--conf", "spark.my.password=opensesame2"]
     (here / "s.yml").write_text("sources: {a: {path: calls.parquet}}\nsinks: {a: {path: o, format: csv}}\nreport: r\n")
     assert main(["run", "s.yml", "--debug", *arguments]) == 1
@@ -91,7 +91,7 @@ def test_a_token_on_the_command_line_is_not_repeated(here, capsys, monkeypatch):
 def test_settings_reach_a_new_jvm_by_a_file_that_only_we_can_read(monkeypatch):
     import os
 
-    from timeloom.pipeline.session import SUBMIT, settings_file
+    from timeloom.pipeline.engines.session import SUBMIT, settings_file
 
     monkeypatch.delenv(SUBMIT, raising=False)
     with settings_file({"spark.my.password": " a=b\\c\n#é"}):

@@ -11,11 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from timeloom.errors import InvalidInputError, StorageError, TimeloomError, UsageError
+from timeloom.pipeline.definition.models import Cluster
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.engines.session import cause
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.files import read_table
-from timeloom.pipeline.models import Cluster
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.session import cause
+from timeloom.pipeline.tables.files import read_table
 
 pytestmark = pytest.mark.spark
 
@@ -194,7 +194,7 @@ def test_a_driver_killed_in_mid_write_leaves_the_old_output(here):
     (here / "out/answered").mkdir(parents=True)
     (here / "out/answered/old").write_text("old")
     program = (
-        "import time; from timeloom.pipeline.spark import SparkEngine\n"
+        "import time; from timeloom.pipeline.engines.spark import SparkEngine\n"
         "def stop(self, frame, sink, staging, rows): print('written', flush=True); time.sleep(600)\n"
         "SparkEngine.sample = stop\n"
         "from timeloom.pipeline.execution import run_file; run_file('p.yml')\n"
@@ -293,7 +293,7 @@ def test_what_a_run_reads_it_reads_once(here, spark, monkeypatch):
     assert not list((here / "out").glob(".*"))
     spark.catalog.dropTempView("dice")
 
-    from timeloom.pipeline.spark import SparkEngine
+    from timeloom.pipeline.engines.spark import SparkEngine
 
     columns = SparkEngine.columns
     monkeypatch.setattr(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from timeloom.engines import counting
-from timeloom.engines.matching import Problem, Side
+from timeloom.engines.counts import counting
+from timeloom.engines.joins.problem import Problem, Side
 from timeloom.model import allen
 from timeloom.model.ticks import Axis
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from timeloom.engines.threads import in_parallel
+from timeloom.engines.resources.threads import in_parallel
 
 PROGRAM = """
 import importlib, os, signal, threading, time
@@ -33,15 +33,15 @@ CALLS = [
     (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),
     (lambda: tl.join(rows, rows, how="semi"), f"{local}.join", "exists"),
     (lambda: list(tl.join(rows, rows, batches=True)), f"{local}.join", "find"),
-    (lambda: tl.join(rows, rows, algorithm="sweep"), "timeloom.engines.algorithms", "sweep_join"),
-    (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.skipping", "skip_join_pairs"),
+    (lambda: tl.join(rows, rows, algorithm="sweep"), "timeloom.engines.joins.algorithms", "sweep_join"),
+    (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.joins.skip_join", "skip_join_pairs"),
     (lambda: tl.count_join(rows, rows), f"{local}.count_join", "counts_by"),
     (lambda: tl.top_k(rows, rows, 1), f"{local}.count_join", "counts_by"),
-    (lambda: tl.temporal_join(rows, rows), "timeloom.engines.sequenced", "find"),
-    (lambda: tl.temporal_antijoin(rows, rows), "timeloom.engines.sequenced", "subtract"),
-    (lambda: tl.temporal_aggregate(rows, {"t": ("v", "sum")}), "timeloom.engines.measure_task", "integer_sums"),
+    (lambda: tl.temporal_join(rows, rows), "timeloom.engines.timelines.sequenced", "find"),
+    (lambda: tl.temporal_antijoin(rows, rows), "timeloom.engines.timelines.sequenced", "subtract"),
+    (lambda: tl.temporal_aggregate(rows, {"t": ("v", "sum")}), "timeloom.engines.timelines.measure_task", "integer_sums"),
     (lambda: tl.depth(rows), f"{local}.temporal_aggregate", "sweep"),
-    (lambda: tl.coalesce(rows), "timeloom.kernels.coalesce", "coalesce"),
+    (lambda: tl.coalesce(rows), "timeloom.kernels.sequenced.coalesce", "coalesce"),
     (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
     (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
     (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),

@@ -7,10 +7,10 @@ from pyarrow import parquet
 
 import timeloom as tl
 from timeloom.cli import main
-from timeloom.engines import limits
-from timeloom.engines.memory import free_bytes
+from timeloom.engines.counts import limits
+from timeloom.engines.resources.memory import free_bytes
 from timeloom.operators.registry import verbs
-from timeloom.pipeline.signatures import options_of
+from timeloom.pipeline.definition.signatures import options_of
 
 MANY = pa.table({"start": np.zeros(100_000, np.int64), "end": np.full(100_000, 10), "v": np.arange(100_000)})
 ROWS = pa.table({"start": [0, 1, 20], "end": [10, 11, 30], "v": [1, 2, 3]})
@@ -74,7 +74,7 @@ def test_writing_stops_at_the_limit_where_the_sample_misses_the_pairs(monkeypatc
 
 
 def test_lists_and_rows_of_windows_are_refused_as_well(monkeypatch):
-    monkeypatch.setattr("timeloom.engines.memory.free_bytes", lambda: 100)
+    monkeypatch.setattr("timeloom.engines.resources.memory.free_bytes", lambda: 100)
     with pytest.raises(tl.InvalidInputError, match="would have 5 rows, about 120 bytes.*use a window"):
         tl.temporal_aggregate(ROWS, {"all": ("v", "collect")})
     history = pa.table({"sys_start": [1], "sys_end": [9], "app_start": [1], "app_end": [9]})

@@ -8,7 +8,7 @@ import pytest
 
 import timeloom as tl
 from key_values import KEYS, equal, may_be_equal, value
-from timeloom.engines.key_types import common_type
+from timeloom.engines.tables.key_types import common_type
 
 PAIRS = list(itertools.product(KEYS, KEYS))
 

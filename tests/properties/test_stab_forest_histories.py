@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeloom import InvalidInputError, StabForest, UsageError
-from timeloom.kernels.stab_forest import FOREVER
+from timeloom.kernels.stab_forest.layout import FOREVER
 
 SPAN = 24
 FIRST, LAST = -(2**63), 2**63 - 1

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timeloom.model.period import Period
-from timeloom.pipeline.samples import show_sample
+from timeloom.pipeline.tables.samples import show_sample
 from timeloom.report.record import SinkRecord
 from timeloom.report.timeline import draw, grid, step_of
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import timeloom as tl
 from stream_files import END, LEFT, RIGHT, ROCKSDB, certain_pairs, endpoints, found_in, run_to_files, stream, write
-from timeloom.engines.spark import probing
+from timeloom.engines.spark.matching import index_probe as probing
 
 AGGREGATES = {"total": ("price", "sum"), "mean": ("key", "avg"), "most": ("price", "max")}
 WINDOWS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.spark.boundaries import (
+from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     RANKS,
     SAMPLE,
@@ -19,8 +19,8 @@ from timeloom.engines.spark.boundaries import (
     sampled_share,
     stand_for,
 )
-from timeloom.engines.spark.cuts import CutTask
-from timeloom.engines.spark.pieces import cover
+from timeloom.engines.spark.slicing.cuts import CutTask
+from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.model.ticks import FOREVER
 
 

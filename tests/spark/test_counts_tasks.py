@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import timeloom as tl
 from dealing import deal
 from drawing import keys_for, periods
-from timeloom.engines.spark.counting_parts import EXTREME, PRESENT, TOTAL, finish
-from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
-from timeloom.engines.spark.counting_totals import parts_of
-from timeloom.engines.spark.parcels import SideLayout
-from timeloom.engines.spark.pieces import cover
-from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.sending import Sealing
-from timeloom.engines.spark.tasks import Matcher
+from timeloom.engines.spark.counting.parts import EXTREME, PRESENT, TOTAL, finish
+from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
+from timeloom.engines.spark.counting.totals import parts_of
+from timeloom.engines.spark.exchange.blocks import SideLayout
+from timeloom.engines.spark.exchange.readers import ShuffledParcels
+from timeloom.engines.spark.exchange.writing import Sealing
+from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.slicing.join_parts import cover
+from timeloom.engines.spark.slicing.tick_ranges import reach
 from timeloom.model.measures import Measure
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy

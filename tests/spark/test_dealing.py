@@ -5,9 +5,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from dealing import copies
-from timeloom.engines.spark.boundaries import Slicing
-from timeloom.engines.spark.dealing import dealt
-from timeloom.engines.spark.parcels import RECEIVED
+from timeloom.engines.spark.exchange.blocks import RECEIVED
+from timeloom.engines.spark.exchange.routing import dealt
+from timeloom.engines.spark.slicing.boundaries import Slicing
 
 pytestmark = pytest.mark.spark
 

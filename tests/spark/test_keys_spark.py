@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 
 import timeloom as tl
 from strange_names import NAMES, WRITTEN, table, verbs
-from timeloom.engines.key_types import common_type
-from timeloom.engines.spark.admission import admit
-from timeloom.engines.spark.columns import arrow_schema
-from timeloom.engines.spark.keys import aligned
+from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.keys import aligned
+from timeloom.engines.spark.columns.validity import admit
+from timeloom.engines.tables.key_types import common_type
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy

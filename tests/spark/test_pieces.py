@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import ranges
-from timeloom.engines.spark.pieces import DURATION, POINT, UNBOUNDED, WINDOW, cover, spread
+from timeloom.engines.spark.slicing.join_parts import DURATION, POINT, UNBOUNDED, WINDOW, cover, spread
 from timeloom.model.box import Box
 
 

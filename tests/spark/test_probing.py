@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.spark import probing
-from timeloom.engines.spark.cell_index import ENTRIES_PER_ROW, CellIndex, IndexedSide
+from timeloom.engines.spark.exchange.blocks import SideLayout
 from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.parcels import SideLayout
-from timeloom.engines.spark.pieces import cover
+from timeloom.engines.spark.matching import index_probe as probing
+from timeloom.engines.spark.matching.cell_index import ENTRIES_PER_ROW, CellIndex, IndexedSide
+from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import timeloom as tl
 from dealing import deal
 from drawing import keys_for, periods
+from timeloom.engines.spark.exchange.blocks import SideLayout
+from timeloom.engines.spark.exchange.readers import ShuffledParcels
+from timeloom.engines.spark.exchange.writing import Sealing
 from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.parcels import SideLayout
-from timeloom.engines.spark.pieces import cover
-from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.runs import PAIRS, WINDOW_BYTES, RunTask, cut
-from timeloom.engines.spark.sending import Sealing
-from timeloom.engines.spark.tasks import Matcher
+from timeloom.engines.spark.matching.runs import PAIRS, WINDOW_BYTES, RunTask, cut
+from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 import timeloom as tl
 from dealing import copies, deal
 from drawing import periods
-from timeloom.engines.spark import sending
-from timeloom.engines.spark.parcels import END_HOME, FIRST, RIGHT, SOLE, START_HOME, SideLayout
-from timeloom.engines.spark.pieces import cover
-from timeloom.engines.spark.reach import reach
-from timeloom.engines.spark.readers import ShuffledParcels
-from timeloom.engines.spark.sending import Sealing
-from timeloom.engines.spark.sequenced_dispatch import unsealed
-from timeloom.engines.spark.sieve import Sieve, SmallSide
-from timeloom.engines.spark.tasks import FirstCopies
+from timeloom.engines.spark.exchange import writing as sending
+from timeloom.engines.spark.exchange.blocks import END_HOME, FIRST, RIGHT, SOLE, START_HOME, SideLayout
+from timeloom.engines.spark.exchange.dispatch import unsealed
+from timeloom.engines.spark.exchange.prefilter import Sieve, SmallSide
+from timeloom.engines.spark.exchange.readers import ShuffledParcels
+from timeloom.engines.spark.exchange.writing import Sealing
+from timeloom.engines.spark.matching.tasks import FirstCopies
+from timeloom.engines.spark.slicing.join_parts import cover
+from timeloom.engines.spark.slicing.tick_ranges import reach
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 import timeloom as tl
 from timeloom.engines.spark import coalesce as spark_coalesce
 from timeloom.engines.spark import join as spark_join
-from timeloom.engines.spark import sequenced_slices
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
-from timeloom.engines.spark.readings import optimized
+from timeloom.engines.spark.cluster.readings import optimized
+from timeloom.engines.spark.slicing import group_slices as sequenced_slices
 from timeloom.model.policy import Policy
 from timeloom.model.sequenced import CoalesceRequest
 from timeloom.operators import temporal_aggregate as aggregate_verb

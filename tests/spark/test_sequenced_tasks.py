@@ -16,17 +16,17 @@ from pyspark.sql import types as T
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.spark.chain_parts import FIRSTS, Arrivals
-from timeloom.engines.spark.chain_task import ChainTask, FirstStarts, Output
 from timeloom.engines.spark.coalesce import Merging, merged
+from timeloom.engines.spark.columns.faults import NO_TIME
+from timeloom.engines.spark.exchange.dispatch import Dispatch
 from timeloom.engines.spark.gaps import InnerGaps, OuterGaps
-from timeloom.engines.spark.seams import SeamTask, SliceTask
-from timeloom.engines.spark.sequenced_dispatch import Dispatch
-from timeloom.engines.spark.sequenced_faults import NO_TIME
-from timeloom.engines.spark.sequenced_rows import Delivery, Writer
-from timeloom.engines.spark.sequenced_slices import GroupSlicing
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.spark.sequenced.chain_parts import FIRSTS, Arrivals
+from timeloom.engines.spark.sequenced.chain_task import ChainTask, FirstStarts, Output
+from timeloom.engines.spark.sequenced.rows import Delivery, Writer
+from timeloom.engines.spark.sequenced.slice_edges import SeamTask, SliceTask
+from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis

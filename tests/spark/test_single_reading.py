@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import timeloom as tl
-from timeloom.engines.spark.readings import changing, unequal_seed
+from timeloom.engines.spark.cluster.readings import changing, unequal_seed
 
 ROWS, PARTS = 60, 3
 
@@ -49,7 +49,7 @@ def readings(path: Path) -> float:
 @pytest.mark.parametrize(("adaptive", "calls"), [("true", list(CALLS)), ("false", ["join broadcast", "temporal_join"])])
 def test_rows_come_from_one_reading(spark, tmp_path, monkeypatch, adaptive, calls):
     """A sample may read periods once more: it says only where time is cut."""
-    monkeypatch.setattr("timeloom.engines.spark.sequenced_slices.WHOLE_BYTES", 0)
+    monkeypatch.setattr("timeloom.engines.spark.slicing.group_slices.WHOLE_BYTES", 0)
     before = spark.conf.get("spark.sql.adaptive.enabled")
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
-from timeloom.engines.history import read_history
-from timeloom.engines.slides import lay_out
 from timeloom.engines.spark import sliding_windows as engine
+from timeloom.engines.windows.history import read_history
+from timeloom.engines.windows.slides import lay_out
 from timeloom.model.policy import Policy
 from timeloom.model.sliding_windows import WindowRequest, read_select
 

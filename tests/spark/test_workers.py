@@ -8,8 +8,8 @@ import socket
 import pyarrow as pa
 import pytest
 
-from timeloom.engines.spark import workers
-from timeloom.engines.spark.workers import Prompt, acknowledge
+from timeloom.engines.spark.cluster import workers
+from timeloom.engines.spark.cluster.workers import Prompt, acknowledge
 
 BATCHES = [pa.RecordBatch.from_pydict({"n": [number]}) for number in (1, 2)]
 

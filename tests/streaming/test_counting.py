@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reference.relations import RELATIONS, intersects
 from timeloom.errors import UsageError
-from timeloom.kernels.sweep_arrival import NEVER_STARTED
+from timeloom.kernels.streaming.arrival import NEVER_STARTED
 from timeloom.streaming import EndpointCount
 from timeloom.streaming.intake import Events
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.certainty import NEVER, alone_from, certain_from
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, semi_rows
 from timeloom.errors import UsageError
-from timeloom.kernels.sweep_arrival import ALREADY_OPEN, EMPTY, NEVER_STARTED, REVERSED, TOO_LATE
+from timeloom.kernels.streaming.arrival import ALREADY_OPEN, EMPTY, NEVER_STARTED, REVERSED, TOO_LATE
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
 from timeloom.streaming.intake import Events

@@ -3,8 +3,8 @@
 import runpy
 from pathlib import Path
 
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.stream_check import load_file
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.streams.check import load_file
 
 HERE = Path(__file__).parents[2] / "examples/departures"
 

@@ -14,10 +14,10 @@ import pytest
 from stream_files import END, LEFT, RIGHT, certain_pairs, endpoints, found_in, write
 from timeloom.cli import main
 from timeloom.errors import UsageError
+from timeloom.pipeline.definition.faults import PipelineError
+from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
-from timeloom.pipeline.faults import PipelineError
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.stream_check import load_file
+from timeloom.pipeline.streams.check import load_file
 
 MINUTE = timedelta(minutes=1)
 STREAM = """\

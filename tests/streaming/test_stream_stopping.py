@@ -9,11 +9,12 @@ import pytest
 
 from timeloom.cli import main
 from timeloom.cli.screen import progress
-from timeloom.pipeline import session, stream_execution
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.stream_check import load_file
-from timeloom.pipeline.stream_runner import StreamRun
-from timeloom.pipeline.stream_signals import SIGNALS, StopSignals
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.engines import session
+from timeloom.pipeline.streams import execution as stream_execution
+from timeloom.pipeline.streams.check import load_file
+from timeloom.pipeline.streams.runner import StreamRun
+from timeloom.pipeline.streams.signals import SIGNALS, StopSignals
 
 STREAM = """\
 name: crossings

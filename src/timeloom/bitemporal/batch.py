@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from timeloom.bitemporal.layout import Key, Version, facts_table
-from timeloom.engines.frames import require_columns
+from timeloom.engines.tables.frames import require_columns
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import FOREVER, MIN_TICK

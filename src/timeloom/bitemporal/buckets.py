@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timeloom.kernels.bisw import Ticks
-from timeloom.kernels.bisw_buckets import BLOCK, NO_BLOCK, Rows, bucket, crossing_buckets, file_rows
+from timeloom.kernels.bitemporal.buckets import BLOCK, NO_BLOCK, Rows, bucket, crossing_buckets, file_rows
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 MOST_BUCKETS = 1 << 22

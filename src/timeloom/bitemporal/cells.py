@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.columns import View
-from timeloom.engines.ticks import TimeType
-from timeloom.kernels.bisw import Ticks
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from timeloom.bitemporal.columns import View
-from timeloom.kernels.bisw import Ticks
-from timeloom.kernels.bisw_buckets import Rows, crossing_rows, rank
+from timeloom.kernels.bitemporal.buckets import Rows, crossing_rows, rank
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER
 
 

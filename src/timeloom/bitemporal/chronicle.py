@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from timeloom.bitemporal.columns import GrowingArray
 from timeloom.bitemporal.layout import Layout
-from timeloom.engines.ticks import column_ticks
+from timeloom.engines.tables.ticks import column_ticks
 from timeloom.errors import UsageError
-from timeloom.kernels.bisw import Ticks
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 

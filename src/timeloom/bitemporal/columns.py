@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.bisw import BEGAN, Ticks
+from timeloom.kernels.bitemporal.windows import BEGAN, Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.measure_values import double_values, integer_halves
-from timeloom.engines.measures import integer_mean, integer_sum
+from timeloom.engines.timelines.measure_values import double_values, integer_halves
+from timeloom.engines.timelines.measures import integer_mean, integer_sum
 from timeloom.errors import InvalidInputError
 from timeloom.model.measures import Measure
 
@@ -20,7 +20,7 @@ WORD = 2**64
 class ExactSum:
     """Whole numbers, decimals or doubles as one long integer; infinities and NaN are counted beside it.
 
-    Results have the types, and the limits, that `timeloom.engines.measures` gives them.
+    Results have the types, and the limits, that `timeloom.engines.timelines.measures` gives them.
     """
 
     def __init__(self, kind: pa.DataType, measure: Measure) -> None:

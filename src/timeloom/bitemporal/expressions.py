@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.exact import ExactSum
-from timeloom.engines.frames import require_columns
-from timeloom.engines.measure_task import Sweep
-from timeloom.engines.measures import CallFailedError, evaluate
-from timeloom.engines.ticks import whole
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.ticks import whole
+from timeloom.engines.timelines.measure_task import Sweep
+from timeloom.engines.timelines.measures import CallFailedError, evaluate
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.bisw import Ticks
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.measures import Measure
 
 BY_DELTA = ("count", "sum", "avg")

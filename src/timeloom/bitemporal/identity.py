@@ -6,7 +6,7 @@ import numpy as np
 
 from timeloom.bitemporal.columns import GrowingArray
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.bisw import Ticks
+from timeloom.kernels.bitemporal.windows import Ticks
 
 FORGOTTEN = -1
 

@@ -17,12 +17,12 @@ from timeloom.bitemporal.identity import numbered, read_numbers
 from timeloom.bitemporal.snapshot import Batch, Snapshot, fitted
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.bitemporal.windows import WindowQuery
-from timeloom.engines.frames import to_arrow
-from timeloom.engines.history import History, read_history
-from timeloom.engines.slides import MEANING_CODES, lay_out
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.windows.history import History, read_history
+from timeloom.engines.windows.slides import MEANING_CODES, lay_out
 from timeloom.errors import InvalidInputError, UsageError, shown
-from timeloom.kernels.bisw import SNAPSHOT, Ticks
+from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meaning, Slide, check_meaning

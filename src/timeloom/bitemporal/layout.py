@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import admit
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.tables.validity import admit
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy

@@ -15,8 +15,8 @@ from timeloom.bitemporal.columns import GrowingArray, TimeColumns
 from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.snapshot import Snapshot
 from timeloom.bitemporal.timelines import Timelines
-from timeloom.engines.ticks import TimeType
-from timeloom.kernels.bisw_buckets import BLOCK
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.kernels.bitemporal.buckets import BLOCK
 from timeloom.model.period import Period
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.timelines import Timelines
-from timeloom.engines.history import History
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.windows.history import History
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
-from timeloom.kernels.bisw import Ticks
+from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER, MAX_TICK
 
 MOST_ROWS = int(np.iinfo(np.int32).max)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.kernels.bisw_buckets import BLOCK
-from timeloom.kernels.bisw_check import are_sound
+from timeloom.kernels.bitemporal.buckets import BLOCK
+from timeloom.kernels.bitemporal.check import are_sound
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.storage import Arrays, require, require_int, require_vector
 

@@ -19,7 +19,7 @@ from timeloom.bitemporal.columns import GrowingArray
 from timeloom.bitemporal.index import DEFAULT_CHECKPOINT, BitemporalIndex
 from timeloom.bitemporal.layout import Key, Layout, Version
 from timeloom.bitemporal.persistence import bytes_table, table_bytes
-from timeloom.engines.ticks import TimeType, column_ticks
+from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import UsageError
 from timeloom.model.naming import column_names
 from timeloom.model.options import checked

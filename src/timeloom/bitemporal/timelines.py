@@ -7,7 +7,8 @@ import numpy as np
 from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns, View
-from timeloom.kernels.bisw import (
+from timeloom.kernels.bitemporal.buckets import Rows, crossing_range, crossing_rows, inside_range, inside_rows, rank
+from timeloom.kernels.bitemporal.windows import (
     APP_LOWER,
     APP_UPPER,
     BEGAN,
@@ -17,14 +18,6 @@ from timeloom.kernels.bisw import (
     by_step,
     rising,
     runs_of,
-)
-from timeloom.kernels.bisw_buckets import (
-    Rows,
-    crossing_range,
-    crossing_rows,
-    inside_range,
-    inside_rows,
-    rank,
 )
 from timeloom.model.ticks import FOREVER
 

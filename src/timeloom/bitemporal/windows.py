@@ -7,10 +7,10 @@ import numpy as np
 
 from timeloom.bitemporal.expressions import Expression
 from timeloom.bitemporal.timelines import State
-from timeloom.engines.slides import written_windows
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.windows.slides import written_windows
 from timeloom.errors import UsageError
-from timeloom.kernels.bisw import Ticks, Windows, bounds_of
+from timeloom.kernels.bitemporal.windows import Ticks, Windows, bounds_of
 from timeloom.model.ticks import Axis
 
 FIRST_STRETCH, LARGEST_STRETCH = 8, 1024

@@ -23,7 +23,7 @@ def command() -> None:
 @click.option("--open-end", multiple=True, help="An end that means 'until further notice', as null does.")
 def build(table: str, output: str, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
     """Index the periods of a table; the ids of events are row numbers, from 0."""
-    from timeloom.pipeline.files import read_table
+    from timeloom.pipeline.tables.files import read_table
     from timeloom.stab_forest.forest import StabForest
 
     columns = parse_period("period", period, closed, open_end)

@@ -16,8 +16,8 @@ def command(state: State, place: str) -> None:
     A run that was killed while its outputs changed is completed; what was only staged is removed. The next run over the
     same outputs does the same by itself.
     """
-    from timeloom.pipeline.recovery import recover
-    from timeloom.pipeline.secrets import Secrets
+    from timeloom.pipeline.definition.secrets import Secrets
+    from timeloom.pipeline.outputs.recovery import recover
 
     secrets = Secrets()
     state.mask = secrets.mask

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.frames import to_arrow
+from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.validity import Quarantined
 from timeloom.operators.registry import Verb
-from timeloom.pipeline.files import write_table
-from timeloom.pipeline.signatures import options_of
+from timeloom.pipeline.definition.signatures import options_of
+from timeloom.pipeline.tables.files import write_table
 
 
 @dataclass(frozen=True)

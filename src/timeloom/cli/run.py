@@ -10,7 +10,7 @@ from timeloom.cli.state import State, with_debug
 from timeloom.errors import UsageError
 
 if TYPE_CHECKING:
-    from timeloom.pipeline.models import Cluster
+    from timeloom.pipeline.definition.models import Cluster
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,8 +47,8 @@ def command(
     The file of a stream starts the stream, as timeloom stream does.
     Outputs change all at once at the end: a run that fails or is interrupted leaves the old ones.
     """
+    from timeloom.pipeline.definition.secrets import Secrets
     from timeloom.pipeline.execution import run_file
-    from timeloom.pipeline.secrets import Secrets
 
     cluster = cluster_of(master, remote, conf)
     secrets = Secrets()
@@ -60,7 +60,7 @@ def command(
 
 def cluster_of(master: str | None, remote: str | None, conf: tuple[str, ...]) -> "Cluster":
     """Where Spark runs, from the options of a command."""
-    from timeloom.pipeline.models import Cluster
+    from timeloom.pipeline.definition.models import Cluster
 
     if master and remote:
         raise UsageError("--master and --remote exclude each other; give one")

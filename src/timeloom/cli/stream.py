@@ -28,11 +28,11 @@ def command(
     An interrupt (or SIGTERM) stops the stream after the running micro-batch; started again, it goes on from its
     checkpoint. A second interrupt stops it at once, and nothing is lost by that either.
     """
+    from timeloom.pipeline.definition.secrets import Secrets
     from timeloom.pipeline.execution import hide_settings
-    from timeloom.pipeline.secrets import Secrets
-    from timeloom.pipeline.stream_check import load_file
-    from timeloom.pipeline.stream_execution import run_stream
-    from timeloom.pipeline.stream_models import Stream
+    from timeloom.pipeline.streams.check import load_file
+    from timeloom.pipeline.streams.execution import run_stream
+    from timeloom.pipeline.streams.models import Stream
 
     cluster = cluster_of(master, remote, conf)
     secrets = Secrets()

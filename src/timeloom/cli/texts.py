@@ -6,7 +6,7 @@ from typing import Any
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.model.slide import Slide
-from timeloom.pipeline.signatures import Kind, Option
+from timeloom.pipeline.definition.signatures import Kind, Option
 
 
 def parse_option(option: Option, given: tuple[str, ...], closed: str | None, open_end: tuple[str, ...]) -> Any:
@@ -66,7 +66,7 @@ def parse_slide(name: str, text: str) -> Slide:
 
 def parse_extra(texts: tuple[str, ...], known: "dict[str, Option]") -> dict[str, Any]:
     """Read ``--option name=json``, the way to give a value that has no shorter spelling."""
-    from timeloom.pipeline.values import read_value
+    from timeloom.pipeline.definition.values import read_value
 
     extra = {}
     for text in texts:

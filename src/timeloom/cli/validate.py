@@ -15,10 +15,10 @@ def command(state: State, file: str, engine: str | None) -> None:
 
     Each fault is printed with its line and column; the exit code is 1 if there are any.
     """
-    from timeloom.pipeline.faults import PipelineError
-    from timeloom.pipeline.secrets import Secrets
-    from timeloom.pipeline.stream_check import load_file
-    from timeloom.pipeline.stream_models import Stream
+    from timeloom.pipeline.definition.faults import PipelineError
+    from timeloom.pipeline.definition.secrets import Secrets
+    from timeloom.pipeline.streams.check import load_file
+    from timeloom.pipeline.streams.models import Stream
 
     secrets = Secrets()
     state.mask = secrets.mask

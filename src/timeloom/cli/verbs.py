@@ -13,7 +13,7 @@ from timeloom.cli.texts import dashed, parse_extra, parse_option
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.operators.registry import Verb, verbs
-from timeloom.pipeline.signatures import Kind, Option, options_of, summary_of
+from timeloom.pipeline.definition.signatures import Kind, Option, options_of, summary_of
 
 HIDDEN = ("batches",)
 """Options that the command decides itself: results are streamed whenever the verb can."""
@@ -121,7 +121,7 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
 
 def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
     """Read the tables that a command names; a file named twice is read once."""
-    from timeloom.pipeline.files import read_table
+    from timeloom.pipeline.tables.files import read_table
 
     seen: dict[str, Any] = {}
 
@@ -137,7 +137,7 @@ def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
 def run_verb(verb: Verb, given: dict[str, Any]) -> None:
     """Read the tables, call the verb, write its result."""
     from timeloom.cli.results import write_result
-    from timeloom.pipeline.files import format_of
+    from timeloom.pipeline.tables.files import format_of
 
     values = call_values(verb, given)
     output, rejected = given["output"], given["rejected"]

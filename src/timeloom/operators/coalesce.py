@@ -46,7 +46,7 @@ def coalesce(
     >>> [tuple(row.values()) for row in tl.coalesce(stays).to_pylist()]
     [(1, 0, 5), (1, 6, 8), (2, 5, 6)]
     """
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     request = CoalesceRequest(
         None if by is None else column_names("by", by), Period.of(period), Policy(on_invalid, empty)

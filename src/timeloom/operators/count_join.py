@@ -31,7 +31,7 @@ def count_request(asked: Mapping[str, Any]) -> CountRequest:
 
 def counting_engine(left: Any, right: Any, name: str) -> Any:
     """The module that runs a counting verb on these inputs."""
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     return importlib.import_module(f"timeloom.engines.{family_of({'left': left, 'right': right})}.{name}")
 

@@ -51,7 +51,7 @@ def gaps(
     >>> [tuple(row.values()) for row in tl.gaps(stays, by="room", within=(0, 8)).to_pylist()]
     [(1, 3, 6), (2, 0, 5), (2, 6, 8)]
     """
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     request = GapsRequest(column_names("by", by), read_within(within), Period.of(period), Policy(on_invalid, empty))
     return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.gaps").gaps(df, request)

@@ -129,7 +129,7 @@ def join(
 
 def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:
     """Bring a stab-forest to the Spark DataFrame that it is joined with: it is broadcast, the DataFrame stays put."""
-    from timeloom.engines.frames import is_spark
+    from timeloom.engines.tables.frames import is_spark
 
     if not is_spark(left) or not type(right).__module__.startswith("timeloom.stab_forest"):
         return right, request
@@ -141,7 +141,7 @@ def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinReque
 
 
 def _engine(left: Any, right: Any, request: JoinRequest) -> Any:
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     if family_of({"left": left, "right": right}) == "spark":
         refuse_max_rows(request.max_rows)

@@ -24,7 +24,7 @@ def _request(asked: Mapping[str, Any]) -> WindowRequest:
 
 
 def _engine(df: Any) -> Any:
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.sliding_windows")
 

@@ -50,7 +50,7 @@ def stab(
     >>> tl.stab(stays, at=[1, 8, 100])["guest"].to_pylist()
     ['Ann', 'Bob', 'Cy']
     """
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     request = StabRequest.of(at, Period.of(period), Policy(on_invalid, empty))
     return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.stab").stab(df, request)

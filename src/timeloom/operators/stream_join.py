@@ -51,7 +51,7 @@ def stream_join(
     ``reason``, which is null for results. Events that were refused (late, an end without a start, …) appear with
     their id, time and reason, so that none is lost unseen.
     """
-    from timeloom.engines.frames import is_spark
+    from timeloom.engines.tables.frames import is_spark
     from timeloom.streaming.operator import check_options
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import Columns, key_columns

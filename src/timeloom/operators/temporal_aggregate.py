@@ -93,6 +93,6 @@ def temporal_aggregate(
 
 
 def _engine(df: Any) -> Any:
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.temporal_aggregate")

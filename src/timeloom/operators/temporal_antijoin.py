@@ -74,7 +74,7 @@ def temporal_antijoin(
 
 
 def _engine(left: Any, right: Any) -> Any:
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     family = family_of({"left": left, "right": right})
     return importlib.import_module(f"timeloom.engines.{family}.temporal_antijoin")

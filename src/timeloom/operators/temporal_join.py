@@ -133,7 +133,7 @@ def _tables(left: Any, right: Any) -> "list[Any]":
 
 
 def _engine(tables: "list[Any]", max_rows: int | None) -> Any:
-    from timeloom.engines.frames import family_of
+    from timeloom.engines.tables.frames import family_of
 
     family = family_of({f"table {number}": table for number, table in enumerate(tables, start=1)})
     if family == "spark":

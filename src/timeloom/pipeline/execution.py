@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timeloom.pipeline.engine import Engine
-from timeloom.pipeline.faults import one_line
-from timeloom.pipeline.models import Cluster, Pipeline
-from timeloom.pipeline.reporting import ReportFiles
+from timeloom.pipeline.definition.faults import one_line
+from timeloom.pipeline.definition.models import Cluster, Pipeline
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.engines.engine import Engine
+from timeloom.pipeline.outputs.reporting import ReportFiles
+from timeloom.pipeline.outputs.staging import Outputs
 from timeloom.pipeline.runner import Run, Watcher, open_sinks
-from timeloom.pipeline.secrets import Secrets
-from timeloom.pipeline.staging import Outputs
-from timeloom.pipeline.stream_check import load_file
-from timeloom.pipeline.stream_models import Stream
+from timeloom.pipeline.streams.check import load_file
+from timeloom.pipeline.streams.models import Stream
 from timeloom.report.record import RunRecord
 
 
@@ -73,7 +73,7 @@ def run_file(
         pipeline = load_file(file, secrets, engine)
         hide_settings(pipeline, cluster, secrets)
         if isinstance(pipeline, Stream):
-            from timeloom.pipeline.stream_execution import run_stream
+            from timeloom.pipeline.streams.execution import run_stream
 
             return run_stream(
                 pipeline, file, cluster=cluster, spark=spark, report=report, secrets=secrets, watcher=watcher
@@ -142,10 +142,10 @@ def close_engine(engine: Engine) -> None:
 def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any, scratch: Callable[[], Path]) -> Engine:
     """Make the engine that a pipeline asks for; ``scratch`` gives it a directory until the run ends."""
     if pipeline.engine == "local":
-        from timeloom.pipeline.local import LocalEngine
+        from timeloom.pipeline.engines.local import LocalEngine
 
         return LocalEngine()
-    from timeloom.pipeline.spark import SparkEngine
+    from timeloom.pipeline.engines.spark import SparkEngine
 
     return SparkEngine(spark, merge_clusters(pipeline.spark, cluster), pipeline.name, scratch)
 

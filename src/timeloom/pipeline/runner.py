@@ -8,20 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from timeloom.engines.admission import EMPTY, Quarantined, reason_texts
+from timeloom.engines.tables.validity import EMPTY, Quarantined, reason_texts
 from timeloom.errors import DroppedRowsWarning, InvalidInputError, StorageError, TimeloomError
 from timeloom.model.period import Period
 from timeloom.operators.explain import explain
 from timeloom.operators.registry import verbs
-from timeloom.pipeline.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
-from timeloom.pipeline.engine import Engine, Judged
-from timeloom.pipeline.faults import one_line
-from timeloom.pipeline.listing import Listing, require_same
-from timeloom.pipeline.merging import merge_old
-from timeloom.pipeline.models import Pipeline, Sink, Source, Step
-from timeloom.pipeline.queries import may_vary
-from timeloom.pipeline.samples import show_sample
-from timeloom.pipeline.staging import Outputs, Target
+from timeloom.pipeline.definition.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
+from timeloom.pipeline.definition.faults import one_line
+from timeloom.pipeline.definition.models import Pipeline, Sink, Source, Step
+from timeloom.pipeline.definition.queries import may_vary
+from timeloom.pipeline.engines.engine import Engine, Judged
+from timeloom.pipeline.outputs.merging import merge_old
+from timeloom.pipeline.outputs.staging import Outputs, Target
+from timeloom.pipeline.tables.listing import Listing, require_same
+from timeloom.pipeline.tables.samples import show_sample
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 
 SAMPLE_ROWS = 400

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeloom.engines.keys import group_keys
-from timeloom.engines.local.gather import Source
-from timeloom.engines.measure_task import Sweep
-from timeloom.engines.measures import evaluate
-from timeloom.engines.threads import cores
+from timeloom.engines.resources.threads import cores
+from timeloom.engines.tables.gather import Source
+from timeloom.engines.tables.keys import group_keys
+from timeloom.engines.timelines.measure_task import Sweep
+from timeloom.engines.timelines.measures import evaluate
 from timeloom.model.measures import Measure
 from timeloom.query.expressions import Evaluator
 from timeloom.query.scope import Scope

@@ -97,7 +97,7 @@ def _find(ref: Any, tables: "dict[str, Any]", text: str) -> Any:
 
 def _frames(frames: "list[Any]", names: "list[str]") -> "list[Any]":
     """Rows for each frame, then the function that turns a result into the first frame's kind, and if it is Spark's."""
-    from timeloom.engines.frames import family_of, to_arrow
+    from timeloom.engines.tables.frames import family_of, to_arrow
 
     if family_of(dict(zip(names, frames, strict=True))) == "spark":
         from timeloom.query.spark_rows import SparkRows

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.stab_forest import NODES, dummies, in_use
+from timeloom.kernels.stab_forest.layout import NODES, dummies, in_use
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import INTEGER, written

@@ -7,11 +7,11 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.threads import aside
+from timeloom.engines.resources.threads import aside
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.stab_forest_multi import THRESHOLD, multi_stab, new_marks, stab_many
-from timeloom.kernels.stab_forest_stab import count_at, count_many, stab
+from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks, stab_many
+from timeloom.kernels.stab_forest.stab import count_at, count_many, stab
 from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import MAX_TICK, MIN_TICK

@@ -4,9 +4,9 @@ import numpy as np
 
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import MAX_ROWS, Positions, Ticks
-from timeloom.kernels.stab_forest import EVENTS, FOREVER, NODES, Forest, allocate, append_events, resized
-from timeloom.kernels.stab_forest_build import build, event_order
-from timeloom.kernels.stab_forest_finish import finish
+from timeloom.kernels.stab_forest.build import build, event_order
+from timeloom.kernels.stab_forest.finish import finish
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NODES, Forest, allocate, append_events, resized
 
 
 class EventIndex:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import admit
-from timeloom.engines.axes import same_axis
-from timeloom.engines.ticks import TimeType, column_ticks
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.ticks import TimeType, column_ticks
+from timeloom.engines.tables.validity import admit
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import Ticks
 from timeloom.model.period import Period, PeriodLike

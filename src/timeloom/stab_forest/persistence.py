@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom import storage
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.kernels.order import MAX_ROWS
-from timeloom.kernels.stab_forest import ENTRY, NODE, Forest, in_use, mark_open
-from timeloom.kernels.stab_forest_check import FAULTS, fault_of
+from timeloom.kernels.stab_forest.check import FAULTS, fault_of
+from timeloom.kernels.stab_forest.layout import ENTRY, NODE, Forest, in_use, mark_open
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 from timeloom.stab_forest.arrivals import Arrivals, Order
 from timeloom.stab_forest.index import EventIndex

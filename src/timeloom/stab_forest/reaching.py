@@ -3,10 +3,10 @@
 from typing import Literal, get_args
 
 from timeloom.errors import UsageError, did_you_mean
+from timeloom.kernels.joins.skip_join import skip_join
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.skip_join import skip_join
-from timeloom.kernels.stab_forest import NODES
-from timeloom.kernels.stab_forest_multi import reach_of
+from timeloom.kernels.stab_forest.layout import NODES
+from timeloom.kernels.stab_forest.multi_stab import reach_of
 from timeloom.stab_forest.index import EventIndex
 
 Variant = Literal["auto", "events", "index"]

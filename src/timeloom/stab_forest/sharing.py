@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER

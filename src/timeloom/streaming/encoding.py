@@ -5,7 +5,7 @@ Equal values have equal texts: 0.0 and -0.0 are one key, and so are all NaNs.
 
 from pyspark.sql import types as T  # noqa: N812
 
-from timeloom.engines.spark.ticks import column_ticks
+from timeloom.engines.spark.columns.ticks import column_ticks
 from timeloom.errors import InvalidInputError
 from timeloom.model.ticks import Axis
 

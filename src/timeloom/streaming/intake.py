@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import Cells
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_arrival import ACCEPTED, Columns, by_time, merged
-from timeloom.kernels.sweep_layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
+from timeloom.kernels.streaming.arrival import ACCEPTED, Columns, by_time, merged
+from timeloom.kernels.streaming.gapless import Cells
+from timeloom.kernels.streaming.layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS
 

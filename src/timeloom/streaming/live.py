@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.axes import same_axis
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import UsageError
 from timeloom.model.options import checked
 from timeloom.model.ticks import MIN_TICK

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from timeloom.kernels.gapless import Cells
-from timeloom.kernels.open_rows import HANDLE, START, empty_rows, refilled, rows_in
-from timeloom.kernels.open_rows import ID as OPEN_ID
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_arrival import admitted
-from timeloom.kernels.sweep_layout import EVENT_HANDLE, EVENT_SIDE, FROM, ID, STARTING, STATE_SIZE, TO
+from timeloom.kernels.streaming.arrival import admitted
+from timeloom.kernels.streaming.gapless import Cells
+from timeloom.kernels.streaming.layout import EVENT_HANDLE, EVENT_SIDE, FROM, ID, STARTING, STATE_SIZE, TO
+from timeloom.kernels.streaming.open_rows import HANDLE, START, empty_rows, refilled, rows_in
+from timeloom.kernels.streaming.open_rows import ID as OPEN_ID
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.intake import Ids
 

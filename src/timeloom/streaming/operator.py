@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import UsageError, did_you_mean, shown
-from timeloom.kernels.gapless import (
+from timeloom.kernels.joins.sweep_join import Counters
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.streaming.agenda import empty_agenda, more_room
+from timeloom.kernels.streaming.arrival import admitted, endings
+from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
+from timeloom.kernels.streaming.direct_sweep import UNSEEN, sweep_direct
+from timeloom.kernels.streaming.foresight import NEAR_TICK, foresee
+from timeloom.kernels.streaming.gapless import (
     AFTER,
     COUNT,
     END,
@@ -22,16 +29,7 @@ from timeloom.kernels.gapless import (
     filled,
     with_room,
 )
-from timeloom.kernels.open_rows import HANDLE, ID, empty_rows, refilled, rows_in
-from timeloom.kernels.open_rows import START as OPEN_START
-from timeloom.kernels.order import Ticks
-from timeloom.kernels.sweep_agenda import empty_agenda, more_room
-from timeloom.kernels.sweep_arrival import admitted, endings
-from timeloom.kernels.sweep_direct import AT_END as AT_END_POINT
-from timeloom.kernels.sweep_direct import UNSEEN, sweep_direct
-from timeloom.kernels.sweep_foresight import NEAR_TICK, foresee
-from timeloom.kernels.sweep_join import Counters
-from timeloom.kernels.sweep_layout import (
+from timeloom.kernels.streaming.layout import (
     BEFORE,
     CANDIDATES,
     COMING,
@@ -54,10 +52,12 @@ from timeloom.kernels.sweep_layout import (
     WANTED,
     WHOLE,
 )
-from timeloom.kernels.sweep_plain import sweep_plain
-from timeloom.kernels.sweep_scan import BUFFER
-from timeloom.kernels.sweep_stream import advance
-from timeloom.kernels.sweep_unmatched import next_review
+from timeloom.kernels.streaming.open_rows import HANDLE, ID, empty_rows, refilled, rows_in
+from timeloom.kernels.streaming.open_rows import START as OPEN_START
+from timeloom.kernels.streaming.plain_sweep import sweep_plain
+from timeloom.kernels.streaming.planned_sweep import advance
+from timeloom.kernels.streaming.scan import BUFFER
+from timeloom.kernels.streaming.unmatched import next_review
 from timeloom.model.options import checked
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis

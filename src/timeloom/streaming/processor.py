@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from timeloom.engines.spark.workers import acknowledge, keep_loaded
+from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded
 from timeloom.errors import StorageError
-from timeloom.kernels.sweep_arrival import UNREADABLE
+from timeloom.kernels.streaming.arrival import UNREADABLE
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.intake import REASONS, Events

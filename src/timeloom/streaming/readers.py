@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.axes import same_axis
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.ticks import TimeType, column_ticks
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
-from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
+from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.naming import column_names
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import EVENTS

@@ -5,11 +5,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.gapless import AFTER, END, KEY, MARK, START
-from timeloom.kernels.open_rows import HANDLE as OPEN_HANDLE
-from timeloom.kernels.open_rows import ID as OPEN_ID
-from timeloom.kernels.open_rows import START as OPEN_START
-from timeloom.kernels.sweep_layout import CHECK, EXPIRE, FIRE, HANDLE, SIDE, TIME, UNTIL, WAITER, WAITING, WHAT, WITNESS
+from timeloom.kernels.streaming.gapless import AFTER, END, KEY, MARK, START
+from timeloom.kernels.streaming.layout import (
+    CHECK,
+    EXPIRE,
+    FIRE,
+    HANDLE,
+    SIDE,
+    TIME,
+    UNTIL,
+    WAITER,
+    WAITING,
+    WHAT,
+    WITNESS,
+)
+from timeloom.kernels.streaming.open_rows import HANDLE as OPEN_HANDLE
+from timeloom.kernels.streaming.open_rows import ID as OPEN_ID
+from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.model.ticks import MAX_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.storage import malformed

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.sweep_direct import AT_END as AT_END_POINT
-from timeloom.kernels.sweep_direct import AT_START as AT_START_POINT
-from timeloom.kernels.sweep_direct import BEFORE_END, NOT_AT_ALL, UNSEEN
-from timeloom.kernels.sweep_foresight import NEAR_BOUND
-from timeloom.kernels.sweep_layout import DECIDES, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
-from timeloom.kernels.sweep_pairs import NEVER
+from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
+from timeloom.kernels.streaming.direct_sweep import AT_START as AT_START_POINT
+from timeloom.kernels.streaming.direct_sweep import BEFORE_END, NOT_AT_ALL, UNSEEN
+from timeloom.kernels.streaming.foresight import NEAR_BOUND
+from timeloom.kernels.streaming.layout import DECIDES, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
+from timeloom.kernels.streaming.pairs import NEVER
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, AT_START, EVENTS, Decision, decisions, in_ticks

@@ -9,11 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-from timeloom.engines.frames import require_columns
-from timeloom.engines.keys import shared_keys
-from timeloom.engines.spark.ticks import column_ticks
+from timeloom.engines.spark.columns.ticks import column_ticks
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.keys import shared_keys
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.kernels.sweep_arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
+from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.encoding import INSTANTS, decoded, encoded, key_part, whole_key

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.axes import same_axis
-from timeloom.engines.ticks import TimeType
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.ticks import TimeType
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.options import checked

@@ -4,12 +4,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.admission import admit, answer
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.grouped import Grouped
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.threads import aside, cores
-from timeloom.kernels import coalesce as kernel
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.timelines.grouped import Grouped
+from timeloom.kernels.sequenced import coalesce as kernel
 from timeloom.model.sequenced import CoalesceRequest
 
 

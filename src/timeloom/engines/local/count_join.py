@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
-from timeloom.engines.axes import same_axis
-from timeloom.engines.counting import Counting, counts_by
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.keys import shared_keys
-from timeloom.engines.local.count_aggregates import aggregate
-from timeloom.engines.matching import Problem, Side
-from timeloom.engines.threads import aside, cores
+from timeloom.engines.counts.aggregates import aggregate
+from timeloom.engines.counts.counting import Counting, counts_by
+from timeloom.engines.joins.problem import Problem, Side
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.keys import shared_keys
+from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.admission import admit, answer
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.grouped import Grouped, window_ticks
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.sequenced import subtract
-from timeloom.engines.threads import aside, cores
-from timeloom.kernels.sequenced import cover
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.timelines.grouped import Grouped, window_ticks
+from timeloom.engines.timelines.sequenced import subtract
+from timeloom.kernels.sequenced.difference import cover
 from timeloom.model.sequenced import GapsRequest
 
 

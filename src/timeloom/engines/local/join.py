@@ -8,22 +8,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.admission import Admitted, admit, answer, merge_rejected
-from timeloom.engines.algorithms import choices, find, matches
-from timeloom.engines.axes import same_axis
-from timeloom.engines.counting import exists
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.keys import shared_keys
-from timeloom.engines.limits import Limit, bytes_of
-from timeloom.engines.local.gather import NO_ROW, Rows, build, from_values, in_pieces, positions
-from timeloom.engines.local.key_columns import JoinedSources
-from timeloom.engines.matches import Matches, TooManyPairsError
-from timeloom.engines.matching import Problem, Side
-from timeloom.engines.overlap import overlap_column
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import aside, cores
-from timeloom.kernels.sweep_join import Counters
+from timeloom.engines.counts.counting import exists
+from timeloom.engines.counts.limits import Limit, bytes_of
+from timeloom.engines.joins.algorithms import choices, find, matches
+from timeloom.engines.joins.pairs import Matches, TooManyPairsError
+from timeloom.engines.joins.problem import Problem, Side
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.gather import NO_ROW, Rows, build, from_values, in_pieces, positions
+from timeloom.engines.tables.key_columns import JoinedSources
+from timeloom.engines.tables.keys import shared_keys
+from timeloom.engines.tables.overlap import overlap_column
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
+from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import admit, answer
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.history import History, read_history
-from timeloom.engines.local.gather import Source
-from timeloom.engines.measure_task import Sweep
-from timeloom.engines.measures import CallFailedError, evaluate
-from timeloom.engines.memory import require_room
-from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs, written_windows
-from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import aside, cores, in_parallel
+from timeloom.engines.resources.memory import require_room
+from timeloom.engines.resources.threads import aside, cores, in_parallel
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.gather import Source
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.timelines.measure_task import Sweep
+from timeloom.engines.timelines.measures import CallFailedError, evaluate
+from timeloom.engines.windows.history import History, read_history
+from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs, written_windows
 from timeloom.errors import InvalidInputError
-from timeloom.kernels.bisw import Ticks, Windows
+from timeloom.kernels.bitemporal.windows import Ticks, Windows
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.policy import Policy

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import admit, answer
-from timeloom.engines.frames import to_arrow
-from timeloom.engines.instants import instant_ticks, stabbed
-from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import aside, cores
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.instants import instant_ticks, stabbed
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import admit, answer
 from timeloom.model.stab import StabRequest
 
 

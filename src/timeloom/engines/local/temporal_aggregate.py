@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import admit, answer
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.grouped import Grouped, window_ticks
-from timeloom.engines.local.gather import Source
-from timeloom.engines.measure_task import Sweep
-from timeloom.engines.measures import CallFailedError, evaluate
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import aside, cores, in_parallel
+from timeloom.engines.resources.threads import aside, cores, in_parallel
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.gather import Source
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.timelines.grouped import Grouped, window_ticks
+from timeloom.engines.timelines.measure_task import Sweep
+from timeloom.engines.timelines.measures import CallFailedError, evaluate
 from timeloom.errors import InvalidInputError
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure

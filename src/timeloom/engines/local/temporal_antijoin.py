@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.admission import answer
-from timeloom.engines.local.gather import Source, build, positions
 from timeloom.engines.local.temporal_join import LocalPair
-from timeloom.engines.threads import aside, cores
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.gather import Source, build, positions
+from timeloom.engines.tables.validity import answer
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest

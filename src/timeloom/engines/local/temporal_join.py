@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.admission import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
-from timeloom.engines.axes import same_axis
-from timeloom.engines.frames import require_columns, to_arrow
-from timeloom.engines.keys import shared_keys
-from timeloom.engines.limits import Limit, bytes_of
-from timeloom.engines.local.gather import NO_ROW, build, in_pieces, positions
-from timeloom.engines.local.key_columns import JoinedSources
-from timeloom.engines.matches import TooManyPairsError
-from timeloom.engines.matching import Side
-from timeloom.engines.period_writer import PeriodWriter
-from timeloom.engines.sequenced import Shared, TwoSides
-from timeloom.engines.threads import aside, cores
+from timeloom.engines.counts.limits import Limit, bytes_of
+from timeloom.engines.joins.pairs import TooManyPairsError
+from timeloom.engines.joins.problem import Side
+from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.gather import NO_ROW, build, in_pieces, positions
+from timeloom.engines.tables.key_columns import JoinedSources
+from timeloom.engines.tables.keys import shared_keys
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.validity import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
+from timeloom.engines.timelines.sequenced import Shared, TwoSides
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns

@@ -4,13 +4,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.admission import answer
-from timeloom.engines.frames import require_columns
-from timeloom.engines.keys import group_keys
 from timeloom.engines.local.count_join import LocalCount
-from timeloom.engines.taking import take_rows
-from timeloom.engines.threads import aside
-from timeloom.kernels.top_k import top_rows, top_rows_by_group
+from timeloom.engines.resources.threads import aside
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.keys import group_keys
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import answer
+from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
 from timeloom.model.count_join import TopRequest
 
 

@@ -9,21 +9,21 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.counting import Counting
-from timeloom.engines.frames import require_columns
-from timeloom.engines.local.count_aggregates import aggregate
-from timeloom.engines.matching import Problem, Side
-from timeloom.engines.spark.admission import merge_rejected
-from timeloom.engines.spark.counting_parts import Part
-from timeloom.engines.spark.counting_tasks import Best, CountTask, PartialCountTask
-from timeloom.engines.spark.counting_totals import finished, part_field, parts_of, result_type, total
+from timeloom.engines.counts.aggregates import aggregate
+from timeloom.engines.counts.counting import Counting
+from timeloom.engines.joins.problem import Problem, Side
+from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.keys import as_given
+from timeloom.engines.spark.columns.validity import merge_rejected
+from timeloom.engines.spark.counting.parts import Part
+from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
+from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, result_type, total
 from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.keys import as_given
-from timeloom.engines.spark.pieces import replication
-from timeloom.engines.spark.readings import require_one_reading
-from timeloom.engines.spark.tasks import Matcher
-from timeloom.engines.spark.workers import mapped
+from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.slicing.join_parts import replication
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest

@@ -8,19 +8,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from timeloom.engines.frames import require_columns
-from timeloom.engines.grouped import Grouped
-from timeloom.engines.keys import group_keys
-from timeloom.engines.sequenced import subtract
-from timeloom.engines.spark.admission import Admitted, admit
-from timeloom.engines.spark.seams import Found, SeamTask, SliceTask, joined
-from timeloom.engines.spark.sequenced_dispatch import SLICE
-from timeloom.engines.spark.sequenced_faults import NO_TIME, answer
-from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
-from timeloom.engines.spark.sequenced_rows import GroupedRows, Received, Writer
-from timeloom.engines.spark.sequenced_slices import GroupSlicing
-from timeloom.engines.ticks import Ticks
-from timeloom.kernels.sequenced import cover
+from timeloom.engines.spark.columns.faults import NO_TIME, answer
+from timeloom.engines.spark.columns.periods import period_writer, result_fields
+from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.exchange.dispatch import SLICE
+from timeloom.engines.spark.sequenced.rows import GroupedRows, Received, Writer
+from timeloom.engines.spark.sequenced.slice_edges import Found, SeamTask, SliceTask, joined
+from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.keys import group_keys
+from timeloom.engines.tables.ticks import Ticks
+from timeloom.engines.timelines.grouped import Grouped
+from timeloom.engines.timelines.sequenced import subtract
+from timeloom.kernels.sequenced.difference import cover
 from timeloom.model.sequenced import GapsRequest
 
 

@@ -7,26 +7,26 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.axes import same_axis
-from timeloom.engines.spark import probing
-from timeloom.engines.spark.admission import Admitted, admit, merge_rejected
-from timeloom.engines.spark.boundaries import Slicing, sampled_share
-from timeloom.engines.spark.broadcast import Broadcast
-from timeloom.engines.spark.distribution import Distribution, Sent
-from timeloom.engines.spark.expanding import block_schema, expanded, suits
-from timeloom.engines.spark.keys import aligned, as_given, key_hashes, no_key
-from timeloom.engines.spark.packing import Packing
-from timeloom.engines.spark.parcels import Reader, SideLayout
-from timeloom.engines.spark.pieces import cover, replication
-from timeloom.engines.spark.readings import require_one_reading
-from timeloom.engines.spark.runs import RunTask
-from timeloom.engines.spark.sequenced_periods import period_type, period_writer
-from timeloom.engines.spark.sizes import Spread, estimated_bytes
-from timeloom.engines.spark.strategy import Strategy, broadcast_threshold, choose_strategy
-from timeloom.engines.spark.tasks import JoinTask, MatchedTask, Matcher
-from timeloom.engines.spark.unmatched import alone, decided, matched_schema
-from timeloom.engines.spark.workers import mapped
+from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.sizes import Spread, estimated_bytes
+from timeloom.engines.spark.cluster.strategy import Strategy, broadcast_threshold, choose_strategy
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.keys import aligned, as_given, key_hashes, no_key
+from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.columns.periods import period_type, period_writer
+from timeloom.engines.spark.columns.validity import Admitted, admit, merge_rejected
+from timeloom.engines.spark.exchange.blocks import Reader, SideLayout
+from timeloom.engines.spark.exchange.broadcast import Broadcast
+from timeloom.engines.spark.exchange.distribution import Distribution, Sent
+from timeloom.engines.spark.matching import index_probe as probing
+from timeloom.engines.spark.matching.expanding import block_schema, expanded, suits
+from timeloom.engines.spark.matching.runs import RunTask
+from timeloom.engines.spark.matching.tasks import JoinTask, MatchedTask, Matcher
+from timeloom.engines.spark.matching.unmatched import alone, decided, matched_schema
+from timeloom.engines.spark.slicing.boundaries import Slicing, sampled_share
+from timeloom.engines.spark.slicing.join_parts import cover, replication
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns

@@ -16,15 +16,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.frames import refuse_repeated, require_columns
-from timeloom.engines.history import read_history
 from timeloom.engines.local import sliding_windows as local
-from timeloom.engines.slides import MEANING_CODES, lay_out, step_runs
-from timeloom.engines.spark.columns import arrow_schema, mapped_by_place, places
-from timeloom.engines.spark.sequenced_measures import measure_fields
+from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
+from timeloom.engines.spark.sequenced.measures import measure_fields
+from timeloom.engines.tables.frames import refuse_repeated, require_columns
+from timeloom.engines.tables.validity import Quarantined
+from timeloom.engines.windows.history import read_history
+from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.errors import UsageError
-from timeloom.kernels.bisw import Ticks, Windows
+from timeloom.kernels.bitemporal.windows import Ticks, Windows
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.sliding_windows import STEP, WindowRequest

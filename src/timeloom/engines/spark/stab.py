@@ -10,15 +10,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import VALID
-from timeloom.engines.admission import admit as admit_locally
-from timeloom.engines.instants import instant_ticks, stabbed
-from timeloom.engines.spark.admission import Admitted, admit
-from timeloom.engines.spark.columns import arrow_schema
-from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.ticks import PeriodColumns, literal
-from timeloom.engines.spark.workers import mapped
-from timeloom.engines.ticks import Ticks
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.ticks import PeriodColumns, literal
+from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.tables.instants import instant_ticks, stabbed
+from timeloom.engines.tables.ticks import Ticks
+from timeloom.engines.tables.validity import VALID
+from timeloom.engines.tables.validity import admit as admit_locally
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy

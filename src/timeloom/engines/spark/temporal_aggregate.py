@@ -7,16 +7,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.frames import require_columns
-from timeloom.engines.spark.admission import Admitted, admit
+from timeloom.engines.spark.cluster.readings import require_unchanging
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.periods import period_writer, result_fields
+from timeloom.engines.spark.columns.validity import Admitted, admit
 from timeloom.engines.spark.gaps import uncovered
-from timeloom.engines.spark.readings import require_unchanging
-from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_measures import AggregateTask, measure_fields
-from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
-from timeloom.engines.spark.sequenced_rows import GroupedRows, Writer
-from timeloom.engines.spark.sequenced_slices import GroupSlicing
-from timeloom.engines.spark.workers import mapped
+from timeloom.engines.spark.sequenced.measures import AggregateTask, measure_fields
+from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
+from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.tables.frames import require_columns
 from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import AggregateRequest
 

@@ -5,14 +5,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from timeloom.engines.axes import same_axis
-from timeloom.engines.spark.admission import Admitted, admit
-from timeloom.engines.spark.keys import aligned
-from timeloom.engines.spark.sequenced_chain import Chain
-from timeloom.engines.spark.sequenced_columns import own_columns
-from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_periods import period_writer, result_fields
-from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.keys import aligned
+from timeloom.engines.spark.columns.periods import period_writer, result_fields
+from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.sequenced.chain import Chain
+from timeloom.engines.spark.sequenced.chain_columns import own_columns
+from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.tables.axes import same_axis
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import joined_columns
 from timeloom.model.sequenced import AntijoinRequest

@@ -7,18 +7,18 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.axes import same_axis
-from timeloom.engines.spark.admission import Admitted, admit, merge_numbered
-from timeloom.engines.spark.boundaries import Slicing
+from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.keys import all_aligned
+from timeloom.engines.spark.columns.periods import period_writer
+from timeloom.engines.spark.columns.validity import Admitted, admit, merge_numbered
 from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.keys import all_aligned
-from timeloom.engines.spark.pieces import replication
-from timeloom.engines.spark.sequenced_chain import Chain
-from timeloom.engines.spark.sequenced_columns import chained_columns, layout
-from timeloom.engines.spark.sequenced_faults import answer
-from timeloom.engines.spark.sequenced_periods import period_writer
-from timeloom.engines.spark.sequenced_slices import GroupSlicing
+from timeloom.engines.spark.sequenced.chain import Chain
+from timeloom.engines.spark.sequenced.chain_columns import chained_columns, layout
+from timeloom.engines.spark.slicing.boundaries import Slicing
+from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.spark.slicing.join_parts import replication
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation

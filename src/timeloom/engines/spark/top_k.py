@@ -4,12 +4,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.admission import Quarantined
-from timeloom.engines.frames import require_columns
-from timeloom.engines.keys import group_keys
-from timeloom.engines.spark.columns import arrow_schema
+from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.count_join import SparkCount, answer
-from timeloom.engines.spark.counting_tasks import Best
+from timeloom.engines.spark.counting.tasks import Best
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.keys import group_keys
+from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.count_join import TopRequest
 
 

@@ -1,0 +1,89 @@
+"""The join on an endpoint that the relation fixes: looked up in a hash table, without sorting either side."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from timeloom.engines.joins.drivers import Driver
+from timeloom.engines.joins.pairs import PAGE, Array, Page
+from timeloom.engines.joins.problem import Limits, Problem, are_near, limits_of
+from timeloom.engines.resources.threads import shares
+from timeloom.kernels.joins.equal_endpoints import Buckets, distribute, look_up
+from timeloom.model.box import FREE
+
+
+class Pin(NamedTuple):
+    """The driven endpoint is the driving row's end (or start) plus a distance."""
+
+    by_end: bool
+    distance: int
+
+
+@dataclass(frozen=True)
+class Equality:
+    """The pairs of a driver whose runs hold a single value."""
+
+    driver: Driver
+    pin: Pin
+    driving: Buckets
+    driven: Buckets
+    point: Limits
+    rest: Limits
+
+    def parts(self, threads: int) -> list[tuple[int, int]]:
+        """Ranges of buckets with about as many rows each."""
+        inner = [last for _, last in shares(self.driving.rows.ids.size, threads)][:-1]
+        edges = [0, *np.searchsorted(self.driving.heads[1:-1], inner).tolist(), self.driving.heads.size - 1]
+        return list(pairwise(edges))
+
+    def candidates(self) -> int:
+        """How many pairs have the endpoint that the relation fixes, whatever the other one."""
+        every = replace(self, rest=limits_of((FREE, FREE)))
+        rows = np.arange(max(self.driving.rows.ids.size, self.driven.rows.ids.size))
+        return sum(lefts.size for part in self.parts(1) for lefts, _ in every.pairs((rows, rows), *part, PAGE))
+
+    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """Values are looked up for pairs, not for rows."""
+        return left, right
+
+    def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
+        """Values of the pairs in the buckets first..last, at most so many at a time."""
+        page = Page(np.dtype(np.int32), np.dtype(np.int32), most)
+        widest = int(np.diff(self.driven.heads[first : last + 1]).max(initial=1))
+        table, following = np.empty(max(8, 2 * widest), np.int32), np.empty(widest, np.int32)
+        place = first, int(self.driving.heads[first]), -1
+        demands = self.pin.distance, self.pin.by_end, self.point, self.rest
+        while place[0] < last:
+            bucket, row, at, found = look_up(
+                self.driven, self.driving, *demands, place, last, table, following, *page.rest
+            )
+            place = bucket, row, at
+            page.size += found
+            if bucket == last or not page.room:
+                owners, driven = page.take()
+                lefts, rights = (driven, owners) if self.driver.flip else (owners, driven)
+                yield arranged[0][lefts], arranged[1][rights]
+
+
+def equality(problem: Problem, driver: Driver) -> Equality | None:
+    """The pairs of a driver by looking up, if its runs hold a single value and plain sums do."""
+    pin = _pin(driver)
+    point, rest = limits_of(driver.point), limits_of(driver.rest)
+    near = problem.left.near and problem.right.near and are_near(point) and are_near(rest)
+    if pin is None or problem.fold is not None or not near:
+        return None
+    driving, driven = problem.sides(driver.flip)
+    points = driven.points(driver.by_end), driven.points(not driver.by_end)
+    looking = driving.points(pin.by_end), driving.points(not pin.by_end)
+    found = distribute(points, looking, pin.distance, problem.threads)
+    return Equality(driver, pin, found[1], found[0], point, rest)
+
+
+def _pin(driver: Driver) -> Pin | None:
+    for by_end, (lo, hi) in enumerate(driver.point):
+        if lo is not None and lo == hi:
+            return Pin(bool(by_end), int(lo))  # type: ignore[arg-type]
+    return None

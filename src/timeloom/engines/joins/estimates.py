@@ -1,0 +1,56 @@
+"""How many candidates a driver has and how many of them are results, judged by evenly spaced rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.engines.joins.drivers import Driver, drivers
+from timeloom.engines.joins.problem import Problem, Ticks, ranges
+from timeloom.model.box import Box
+
+ROWS = 512
+POINTS = 8192
+
+
+def cheapest(problem: Problem, box: Box) -> tuple[Driver, float]:
+    """The driver with the fewest candidates, and that number. One that looks for a single value needs no rival."""
+    offered = drivers(box)
+    pinned = [driver for driver in offered if driver.pinned]
+    return min(((driver, estimate(problem, driver)) for driver in pinned[:1] or offered), key=lambda found: found[1])
+
+
+def estimate(problem: Problem, driver: Driver) -> float:
+    """Estimate a driver's candidates; exact for small tables."""
+    driving, driven = problem.sides(driver.flip)
+    if not len(driving) or not len(driven):
+        return 0.0
+    some, points = _spaced(len(driving), ROWS), _spaced(len(driven), POINTS)
+    low, high = ranges(problem, driver.point, driving.pick(some))
+    axis = np.sort(problem.placed(driven, driver.by_end)[points])
+    _, lengths = _runs(axis, low, high)
+    return float(lengths.sum()) * (len(driving) / some.size) * (len(driven) / points.size)
+
+
+def kept(problem: Problem, driver: Driver) -> float:
+    """Estimate the share of a driver's candidates that are results."""
+    driving, driven = problem.sides(driver.flip)
+    if not len(driving) or not len(driven):
+        return 1.0
+    side, points = driving.pick(_spaced(len(driving), ROWS)), _spaced(len(driven), POINTS)
+    axis, other = problem.placed(driven, driver.by_end)[points], problem.placed(driven, not driver.by_end)[points]
+    by_point = np.argsort(axis, kind="stable")
+    begins, lengths = _runs(axis[by_point], *ranges(problem, driver.point, side))
+    least, most = ranges(problem, driver.rest, side)
+    results = 0
+    for begin, length, low, high in zip(begins, lengths, least, most, strict=True):
+        judged = other[by_point[begin : begin + length]]
+        results += int(np.count_nonzero((judged >= low) & (judged <= high)))
+    return results / max(1, int(lengths.sum()))
+
+
+def _spaced(total: int, wanted: int) -> NDArray[np.int64]:
+    return np.linspace(0, total - 1, min(wanted, total)).astype(np.int64)
+
+
+def _runs(axis: Ticks, low: Ticks, high: Ticks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    begins = np.searchsorted(axis, low, side="left")
+    return begins, np.maximum(np.searchsorted(axis, high, side="right") - begins, 0)

@@ -1,0 +1,76 @@
+"""Rows of several tables in one: columns of equal type share a place, so a packed row is no wider than it must be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.validity import Admitted
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where each column of the two tables stands in a packed row."""
+
+    types: tuple[T.DataType, ...]
+    left: dict[str, int]
+    right: dict[str, int]
+
+    @classmethod
+    def of(cls, left: T.StructType, right: T.StructType, wanted: tuple[Sequence[str], Sequence[str]]) -> "Packing":
+        """Pack the wanted columns of both tables."""
+        for side, schema, names in zip(("left", "right"), (left, right), wanted, strict=True):
+            arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), side)
+        types, places = shared_places((left, right), wanted)
+        return cls(types, *places)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the places."""
+        return [f"p{at}" for at in range(len(self.types))]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The places as a worker sees them."""
+        fields = zip(self.names, self.types, strict=True)
+        schema = T.StructType([T.StructField(name, kind) for name, kind in fields])
+        return to_arrow_schema(schema, timezone="UTC")
+
+    def places(self, admitted: Admitted) -> dict[str, int]:
+        """Where the columns of a side stand."""
+        return self.right if admitted.side == "right" else self.left
+
+    def own(self, admitted: Admitted) -> list[Column]:
+        """The columns of a side, named by their places."""
+        return [F.col(admitted.column(name)).alias(f"p{at}") for name, at in self.places(admitted).items()]
+
+
+def shared_places(
+    schemas: Sequence[T.StructType], wanted: Sequence[Sequence[str]]
+) -> tuple[tuple[T.DataType, ...], list[dict[str, int]]]:
+    """The types of the places that the wanted columns of some tables need, and where each table's columns stand."""
+    types: list[T.DataType] = []
+    places: list[dict[str, int]] = []
+    for schema, names in zip(schemas, wanted, strict=True):
+        taken: dict[str, int] = {}
+        for name in dict.fromkeys(names):
+            kind = schema[name].dataType
+            free = (at for at, known in enumerate(types) if known == kind and at not in taken.values())
+            taken[name] = next(free, len(types))
+            if taken[name] == len(types):
+                types.append(kind)
+        places.append(taken)
+    return tuple(types), places
+
+
+def packed_columns(admitted: Admitted, places: dict[str, int], types: Sequence[T.DataType]) -> list[Column]:
+    """All places, filled with the columns of one table; those that only other tables use are null."""
+    by_place = {at: F.col(admitted.column(name)) for name, at in places.items()}
+    return [
+        (by_place[at] if at in by_place else F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(types)
+    ]

@@ -1,0 +1,82 @@
+"""Period columns of a DataFrame as int64 ticks: SQL expressions that never overflow and ignore the session's zone.
+
+Expressions are kept as text: a text is one call to Spark, where a tree of column objects is dozens.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from timeloom.engines.tables.ticks import PeriodTicks, read_period
+from timeloom.model.period import Period
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
+
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class PeriodColumns:
+    """The period of each row as half-open ticks, in SQL. A null start stays null; an open end is FOREVER.
+
+    ``raw_start`` and ``raw_end`` are the ticks as they were written, before ``closed`` shifts them. ``kind`` is an
+    empty sample of the period that knows its types and how to write them.
+    """
+
+    start: str
+    end: str
+    raw_start: str
+    raw_end: str
+    kind: PeriodTicks
+
+
+def period_columns(names: dict[str, str], schema: T.StructType, period: Period, side: str) -> PeriodColumns:
+    """Read the period of a DataFrame; ``names`` says under which name each of the schema's columns stands now.
+
+    Types are judged by the local engine on a table without rows, so a bad period gives the same words everywhere.
+    """
+    fields = T.StructType([schema[period.start], schema[period.end]])
+    kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
+    axis = kind.type.axis
+    raw_start, raw_end = column_ticks(names[period.start], axis), column_ticks(names[period.end], axis)
+    is_open = f"{names[period.end]} IS NULL"
+    if kind.sentinels:
+        is_open += f" OR {raw_end} IN ({', '.join(map(literal, kind.sentinels))})"
+    return PeriodColumns(
+        start=shifted(raw_start, period.start_shift),
+        end=f"CASE WHEN {is_open} THEN {literal(FOREVER)} ELSE {shifted(raw_end, period.end_shift)} END",
+        raw_start=raw_start,
+        raw_end=f"CASE WHEN {is_open} THEN {literal(FOREVER)} ELSE {raw_end} END",
+        kind=kind,
+    )
+
+
+def column_ticks(column: str, axis: Axis) -> str:
+    """A time column as ticks; null where it is null.
+
+    A timestamp without zone is taken apart into its fields: a cast would go through the session's zone, in which an
+    hour may be missing or come twice.
+    """
+    if axis is Axis.INTEGER:
+        return f"CAST({column} AS BIGINT)"
+    if axis is Axis.DATE:
+        return f"CAST(unix_date({column}) AS BIGINT)"
+    if axis is Axis.ZONED:
+        return f"unix_micros({column})"
+    days = f"CAST(unix_date(CAST({column} AS DATE)) AS BIGINT)"
+    seconds = f"CAST(hour({column}) * 3600 + minute({column}) * 60 AS BIGINT)"
+    micros = f"CAST(extract(SECOND FROM {column}) * 1000000 AS BIGINT)"
+    return f"({days} * {_DAY}L + {seconds} * 1000000L + {micros})"
+
+
+def shifted(ticks: str, by: int) -> str:
+    """Add a constant and saturate; a sum that overflows is an error in Spark."""
+    if by == 0:
+        return ticks
+    limit, stop = (f"> {literal(MAX_TICK - by)}", MAX_TICK) if by > 0 else (f"< {literal(MIN_TICK - by)}", MIN_TICK)
+    return f"CASE WHEN {ticks} {limit} THEN {literal(stop)} ELSE {ticks} + {literal(by)} END"
+
+
+def literal(tick: int) -> str:
+    """A tick in SQL, where the lowest one cannot be written."""
+    return f"({MIN_TICK + 1}L - 1L)" if tick == MIN_TICK else f"{tick}L"

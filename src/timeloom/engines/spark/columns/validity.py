@@ -1,0 +1,137 @@
+"""Which rows of a DataFrame have a usable period, as expressions: the same verdicts as on local tables."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns, shifted
+from timeloom.engines.tables.frames import refuse_repeated, require_columns
+from timeloom.engines.tables.validity import (
+    EMPTY,
+    LAST,
+    NULL_START,
+    REVERSED,
+    VALID,
+    RejectedNames,
+    free_name,
+    reason_texts,
+)
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import MAX_TICK
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A DataFrame whose columns are named by position, so that any name of the user's is safe, with its period.
+
+    ``rows`` has all rows but those that are quarantined: the tasks that read the rows must raise an error for invalid
+    ones, or drop and report them. ``verdict`` tells the rows apart. ``given`` has the types that the user gave; keys
+    may have others in the rows.
+    """
+
+    side: str
+    all_rows: DataFrame
+    schema: T.StructType
+    period: Period
+    policy: Policy
+    columns: PeriodColumns
+    verdict: str
+    given: T.StructType
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name under which each of the user's columns stands in the rows."""
+        return {name: f"c{position}" for position, name in enumerate(self.schema.names)}
+
+    def column(self, name: str) -> str:
+        """One of the user's columns, in SQL."""
+        return self.names[name]
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The rows that are sent to tasks."""
+        if self.policy.on_invalid == "quarantine":
+            return self.all_rows.where(f"NOT {self.quarantined}")
+        return self.all_rows
+
+    @property
+    def quarantined(self) -> str:
+        """Whether a row is handed out beside the result, in SQL."""
+        others = [VALID] if self.policy.for_empty == "quarantine" else [VALID, EMPTY]
+        return f"{self.verdict} NOT IN ({', '.join(map(str, others))})"
+
+    @property
+    def reason(self) -> Column:
+        """What speaks against a row; null if it is valid."""
+        reasons = F.lit(None).cast("string")
+        for verdict, text in reason_texts(self.period).items():
+            reasons = F.when(F.expr(f"{self.verdict} = {verdict}"), F.lit(text)).otherwise(reasons)
+        return reasons
+
+    @property
+    def refused(self) -> list[Column]:
+        """The user's columns, in the types that they were given."""
+        pairs = zip(self.schema, self.given, strict=True)
+        columns = [(F.col(self.column(given.name)), here.dataType, given.dataType) for here, given in pairs]
+        return [column if here == given else column.cast(given) for column, here, given in columns]
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The quarantined rows: the user's columns, and the reason."""
+        rows = self.all_rows.where(self.quarantined).select(*self.refused, self.reason)
+        return rows.toDF(*self.given.names, free_name("reason", self.given.names))
+
+
+def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitted:
+    """Read a DataFrame's period and give each row its verdict. Asks for the schema once."""
+    schema = frame.schema
+    refuse_repeated(schema.names, side)
+    require_columns(schema.names, [period.start, period.end], side)
+    names = {name: f"c{position}" for position, name in enumerate(schema.names)}
+    columns = period_columns(names, schema, period, side)
+    verdict = _verdict(columns)
+    if policy.empty == "point":
+        point = f"{verdict} = {EMPTY}"
+        found = f"CASE WHEN {columns.start} < {literal(MAX_TICK)} THEN {VALID} ELSE {LAST} END"
+        verdict = f"(CASE WHEN {point} THEN {found} ELSE {verdict} END)"
+        columns = replace(columns, end=f"CASE WHEN {point} THEN {shifted(columns.start, 1)} ELSE {columns.end} END")
+    return Admitted(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict, schema)
+
+
+def merge_rejected(left: Admitted, right: Admitted) -> DataFrame:
+    """One DataFrame of the rejected rows of two inputs, told apart by a first column ``side``."""
+    return _merged([left, right], ["left", "right"], T.StringType())
+
+
+def merge_numbered(inputs: list[Admitted]) -> DataFrame:
+    """One DataFrame of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
+    return _merged(inputs, list(range(1, len(inputs) + 1)), T.LongType())
+
+
+def _merged(inputs: list[Admitted], sides: list[Any], kind: T.DataType) -> DataFrame:
+    """Rejected rows. Columns are put together by position, as Spark takes names for equal that differ in case only."""
+    named = RejectedNames.of([[(field.name, field.dataType) for field in one.given] for one in inputs], sides)
+    kinds: dict[str, T.DataType] = {named.side: kind}
+    for one, names in zip(inputs, named.columns, strict=True):
+        kinds |= {name: field.dataType for name, field in zip(names, one.given, strict=True) if name not in kinds}
+        kinds.setdefault(named.reason, T.StringType())
+    parts = []
+    for one, names, side in zip(inputs, named.columns, sides, strict=True):
+        values = dict(zip(names, one.refused, strict=True))
+        values |= {named.side: F.lit(side).cast(kind), named.reason: one.reason}
+        columns = [values[name] if name in values else F.lit(None).cast(found) for name, found in kinds.items()]
+        invalid = one.all_rows.where(one.quarantined).select(*columns)
+        parts.append(invalid.toDF(*(f"c{number}" for number in range(len(kinds)))))
+    return reduce(lambda one, other: one.unionAll(other), parts).toDF(*kinds)
+
+
+def _verdict(columns: PeriodColumns) -> str:
+    return (
+        f"(CASE WHEN {columns.start} IS NULL THEN {NULL_START} WHEN {columns.raw_end} < {columns.raw_start} "
+        f"THEN {REVERSED} WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
+    )

@@ -1,0 +1,1 @@
+"""The tasks of counting joins, and how their parts add up."""

@@ -1,0 +1,97 @@
+"""Parts of aggregates: what one of several tasks knows of a left row, in a form that adds up without loss."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Context
+from decimal import Decimal as Number
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.counts.aggregates import NAN, PLUS, aggregate, limb_sums, values_of
+from timeloom.engines.counts.counting import Numbers, Totals
+from timeloom.errors import InvalidInputError
+from timeloom.model.measures import Measure
+
+PRESENT, TOTAL, EXTREME = range(3)
+"""What a part holds: how many values, powers of two and how often the sum has each, or an extreme."""
+
+DIGITS = 38
+WIDE = Context(prec=120)
+Finish = Callable[[pa.Array, pa.Array], pa.Array]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One column of what tasks report."""
+
+    name: str
+    role: int
+    measure: Measure
+
+
+def part_values(part: Part, counting: Totals, counts: Numbers, right: pa.Table) -> pa.Array:
+    """A task's part for each of its left rows."""
+    if part.role == EXTREME:
+        return aggregate(counting, counts, right, part.measure)
+    present = aggregate(counting, counts, right, replace(part.measure, function="count"))
+    if part.role == PRESENT:
+        return present
+    some = np.asarray(present) > 0
+    sums = limb_sums(counting, values_of(right, str(part.measure.column)), part.measure)
+    pairs = [column for limb in sums for column in (np.full(some.size, limb.position, np.int64), limb.sums)]
+    held = np.stack(pairs, axis=1)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(some * held.shape[1])])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(held[some].ravel()))
+
+
+def finish(measure: Measure, given: pa.DataType, result: pa.DataType) -> Finish:
+    """How to make sums or averages from all tasks' powers of two and the numbers of values; null for no values."""
+
+    def finished(lists: pa.Array, counts: pa.Array) -> pa.Array:
+        mean = measure.function == "avg"
+        totals = [
+            _read(held, count if mean else 1, given, result) if held and count else None
+            for held, count in zip(lists.to_pylist(), counts.to_pylist(), strict=True)
+        ]
+        try:
+            return (
+                pa.array(totals, pa.int64()).cast(result) if pa.types.is_duration(result) else pa.array(totals, result)
+            )
+        except (pa.ArrowException, OverflowError) as error:
+            raise InvalidInputError(
+                f"aggregate {measure.name!r}: the {measure.function} of {measure.column!r} has more than {DIGITS} "
+                f"digits for a left row; cast {measure.column!r} to double first"
+            ) from error
+
+    return finished
+
+
+def _read(held: "list[int]", count: int, given: pa.DataType, result: pa.DataType) -> "float | int | Number":
+    """One total, divided by a count and rounded once."""
+    pairs = list(zip(held[::2], held[1::2], strict=True))
+    special = {at for at, number in pairs if at >= NAN and number}
+    if special:
+        return math.nan if len(special) > 1 or NAN in special else math.inf if PLUS in special else -math.inf
+    total = sum((Fraction(number) * Fraction(2) ** at for at, number in pairs if at < NAN), Fraction(0))
+    if pa.types.is_floating(result):
+        return _nearest(total / count)
+    if pa.types.is_duration(result):
+        return _whole(total / count)
+    scale = given.scale if pa.types.is_decimal(given) else 0
+    return Number(_whole(total / count * 10 ** (result.scale - scale))).scaleb(-result.scale, WIDE)
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _whole(value: Fraction) -> int:
+    """The nearest integer, halves away from zero."""
+    whole = int(abs(value) + Fraction(1, 2))
+    return whole if value >= 0 else -whole

@@ -1,0 +1,1 @@
+"""What travels between tasks: rows packed in blocks, routed to slices or broadcast, and read again."""

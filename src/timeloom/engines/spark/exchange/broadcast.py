@@ -1,0 +1,102 @@
+"""A small side sent to every task whole: the large side is neither shuffled nor copied."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.exchange.distribution import Sent
+from timeloom.engines.spark.exchange.prefilter import SMALL, STREAM, SmallSide
+from timeloom.engines.spark.exchange.readers import StreamedRows
+from timeloom.engines.spark.matching.tasks import ValidRows
+from timeloom.engines.spark.slicing.join_parts import Piece
+from timeloom.engines.spark.slicing.range_columns import TOUCHED, presence
+from timeloom.engines.spark.slicing.slices import in_first_row
+from timeloom.engines.tables.validity import VALID
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """A plan that streams one side past the other, which one row of each partition carries as an Arrow stream.
+
+    Unless they are kept anyway, streamed rows that cannot match anything are left out before they reach a task. If the
+    small side is known to be small, one task reads it; otherwise many do, and a shuffle brings its rows together.
+
+    If unmatched rows of the small side are kept (``shuffled`` says into how many partitions), a plan asks for the rows
+    of both sides more than once. They are shuffled then, which Spark does once, since an input that is read again may
+    give other rows.
+    """
+
+    streamed: Sent
+    small: Sent
+    pieces: tuple[Piece, ...]
+    packing: Packing
+    keeps_streamed: bool
+    known_small: bool
+    shuffled: int | None = None
+
+    @property
+    def reader(self) -> StreamedRows:
+        """How a task reads its rows."""
+        return StreamedRows(self.streamed.admitted.side == "right", self.packing.arrow)
+
+    @property
+    def gathered(self) -> DataFrame:
+        """The rows of the small side, in one partition."""
+        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
+        return rows.coalesce(1) if self.known_small and self.shuffled is None else rows.repartition(1)
+
+    @cached_property
+    def side(self) -> DataFrame:
+        """One row with the small side and its sieve, also if there are no rows."""
+        task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
+        return sent_to_all(mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items())))
+
+    def rows(self) -> DataFrame:
+        """The streamed rows with the small side in the first row of each partition.
+
+        Rows are numbered after the join, in the stage that feeds the tasks. The stream is joined inside an array, which
+        Spark passes on by reference, so that it is copied once a partition, not once a row.
+        """
+        columns = self.packing.own(self.streamed.admitted)
+        stream = in_first_row(F.expr("get(stream, 0)")).alias(STREAM)
+        if self.shuffled is not None:
+            rows = self.streamed.rows.select(*columns).repartition(self.shuffled)
+            return rows.join(self.side, F.lit(True)).select(*rows.columns, stream)
+        joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._sifted()
+        return joined.select(*columns, stream)
+
+    def _sifted(self) -> DataFrame:
+        """The streamed rows that may match something, and those that are invalid, with the small side."""
+        verdict = self.streamed.admitted.verdict
+        return self.present.join(self.side, F.expr(f"{verdict} <> {VALID} OR size(before) = 0 OR {TOUCHED}"))
+
+    @property
+    def present(self) -> DataFrame:
+        """The streamed rows with their ticks, and the first and the last tick that they must be present at."""
+        admitted = self.streamed.admitted
+        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
+        ends = dict(zip(("low", "high"), presence(admitted.side, self.pieces), strict=True))
+        rows = self.streamed.rows
+        for columns in (ticks, ends):
+            rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()})
+        return rows
+
+    def undecided(self, side: str) -> DataFrame | None:
+        """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
+        if side == self.streamed.admitted.side:
+            return None
+        places = self.packing.places(self.small.admitted).values()
+        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places]
+        ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
+        task = ValidRows(self.small.layout, self.small.admitted.policy, tuple(kind.name for kind in kinds))
+        return mapped(self.gathered, task, T.StructType([*ticks, *kinds]))
+
+
+def sent_to_all(made: DataFrame) -> DataFrame:
+    """The one row of a DataFrame, which Spark sends to every task; nulls if there is none."""
+    return F.broadcast(made.agg(*(F.first(name).alias(name) for name in made.columns)))

@@ -1,0 +1,1 @@
+"""The tasks of the relation join, and what becomes of their pairs, runs and rows without a partner."""

@@ -1,0 +1,54 @@
+"""Blocks of runs written out as pairs, in SQL."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.joins.drivers import exact_pieces
+from timeloom.engines.spark.matching.runs import COUNTS, FIRSTS, FLIP, names
+from timeloom.engines.spark.slicing.join_parts import POINT, Piece, spread
+from timeloom.model.join import JoinRequest
+from timeloom.model.naming import OutputColumn
+
+MOST_COLUMNS = 16
+"""A result with more columns is not written out in SQL: the code that Spark makes for it must stay small."""
+
+
+def suits(spark: SparkSession, request: JoinRequest, pieces: Sequence[Piece], columns: Sequence[OutputColumn]) -> bool:
+    """Tell whether the pairs of a join can be sent as runs: they are runs, and are columns of one side each.
+
+    Without code of Spark's own making, each pair would cost a copy of its block. Rows that match at most a few others
+    gain nothing.
+    """
+    return (
+        request.how == "inner"
+        and request.algorithm in ("auto", "forward_scan")
+        and len(columns) <= MOST_COLUMNS
+        and all(column.origin in ("left", "right", "key") for column in columns)
+        and all(exact_pieces(piece.box) and spread(piece.driver) != POINT for piece in pieces)
+        and str(spark.conf.get("spark.sql.codegen.wholeStage", "true")).lower() == "true"
+    )
+
+
+def block_schema(fields: Sequence[T.StructField]) -> T.StructType:
+    """The schema of blocks whose pairs have these fields."""
+    numbers = T.ArrayType(T.IntegerType(), containsNull=False)
+    kinds = [T.BooleanType(), numbers, numbers, *(T.ArrayType(field.dataType) for field in fields)]
+    return T.StructType([T.StructField(name, kind) for name, kind in zip(names(len(fields)), kinds, strict=True)])
+
+
+def expanded(blocks: DataFrame, fields: Sequence[T.StructField], sides: Sequence[str]) -> DataFrame:
+    """Write out the pairs: each run of each block, and each row of the window that belongs to it."""
+    values = names(len(fields))[3:]
+    runs = blocks.select(FLIP, COUNTS, *values, F.posexplode(FIRSTS).alias("run", "first"))
+    met = F.explode(F.expr(f"sequence(first, first + get({COUNTS}, run) - 1)")).alias("met")
+    pairs = runs.select(FLIP, *values, "run", met)
+    at = {"left": f"CASE WHEN {FLIP} THEN met ELSE run END", "right": f"CASE WHEN {FLIP} THEN run ELSE met END"}
+    return pairs.select(
+        *(
+            F.expr(f"get({value}, {at[side]})").alias(field.name, metadata=field.metadata or {})
+            for value, field, side in zip(values, fields, sides, strict=True)
+        )
+    )

@@ -1,0 +1,1 @@
+"""Grouped and sequenced verbs: rows by group and slice, chains of tables, measures, slice edges."""

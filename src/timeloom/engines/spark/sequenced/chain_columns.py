@@ -1,0 +1,77 @@
+"""The columns of sequenced joins of several tables: what each is called, its type, and where its values come from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+
+from timeloom.engines.spark.columns.periods import period_type, period_writer
+from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.model.naming import OutputColumn, joined_columns
+from timeloom.model.period import Period
+from timeloom.model.sequenced import TemporalJoinRequest
+
+Sources = tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A column of a result: its field, and the columns of tables that it comes from, or the tick that it is."""
+
+    field: T.StructField
+    sources: Sources = ()
+    tick: str = ""
+
+
+def layout(request: TemporalJoinRequest, left: Sequence[str], right: Sequence[str]) -> list[OutputColumn]:
+    """The columns of a join of two tables; the right period goes."""
+    return joined_columns(
+        left,
+        right,
+        request.keys,
+        suffixes=request.suffixes,
+        without_right=(request.right_period.start, request.right_period.end),
+        columns=request.columns,
+    )
+
+
+def own_columns(side: Admitted, writer: PeriodWriter) -> list[Traced]:
+    """The columns of the first table; its period is that of the result."""
+    return [_tick(field.name, side.period, writer) or Traced(field, ((0, field.name),)) for field in side.schema]
+
+
+def chained_columns(inputs: Sequence[Admitted], requests: Sequence[TemporalJoinRequest]) -> list[Traced]:
+    """The columns of a chain of joins, one request for each table after the first."""
+    known = own_columns(inputs[0], period_writer(*inputs))
+    for number, (side, request) in enumerate(zip(inputs[1:], requests, strict=True), start=1):
+        by_name = {column.field.name: column for column in known}
+        period = request.left_period
+        require_columns(list(by_name), [period.start, period.end, *request.keys.left], "left")
+        known = [
+            _joined(column, by_name, side, number, request.how)
+            for column in layout(request, list(by_name), side.schema.names)
+        ]
+    return known
+
+
+def _tick(name: str, period: Period, writer: PeriodWriter) -> Traced | None:
+    for tick, known in (("start", period.start), ("end", period.end)):
+        if name == known:
+            return Traced(T.StructField(name, period_type(writer)), tick=tick)
+    return None
+
+
+def _joined(column: OutputColumn, known: dict[str, Traced], side: Admitted, number: int, how: str) -> Traced:
+    if column.origin == "right":
+        field = side.schema[column.right]
+        return Traced(_named(field, column.name, how in ("left", "full")), ((number, column.right),))
+    found = known[column.left]
+    sources = (*found.sources, (number, column.right)) if column.origin == "key" else found.sources
+    outer = how in ("right", "full") and not found.tick
+    return Traced(_named(found.field, column.name, outer), sources, found.tick)
+
+
+def _named(field: T.StructField, name: str, outer: bool) -> T.StructField:
+    return T.StructField(name, field.dataType, field.nullable or outer, field.metadata)

@@ -1,0 +1,1 @@
+"""Tables as the engines see them: frames, ticks, validity, keys, and result columns."""

@@ -1,0 +1,30 @@
+"""Instants that a user gives, as ticks on the axis of a period column."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.engines.resources.threads import chunks, in_parallel
+from timeloom.engines.tables.ticks import Ticks, TimeType
+from timeloom.kernels.coverage import mark_stabbed
+from timeloom.kernels.order import sort
+from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
+
+
+def instant_ticks(instants: tuple[Any, ...], kind: TimeType) -> Ticks:
+    """The distinct instants as ascending ticks."""
+    if kind.axis is Axis.INTEGER and all(type(at) is int and MIN_TICK <= at <= MAX_TICK for at in instants):
+        return np.unique(np.array(instants, np.int64))
+    return np.unique(np.array([kind.ticks_of(at, "at") for at in instants], np.int64))
+
+
+def stabbed(starts: Ticks, ends: Ticks, instants: Ticks, threads: int) -> NDArray[np.bool_]:
+    """Mark the periods that hold any of the ascending instants."""
+    order = sort(instants)
+    grid = order.values, order.offsets, order.base, order.shift
+    marked = np.zeros(starts.size, np.bool_)
+    tasks = [partial(mark_stabbed, *grid, starts, ends, *part, marked) for part in chunks(starts.size, threads)]
+    in_parallel(tasks, threads)
+    return marked

@@ -1,0 +1,26 @@
+"""The time that two periods share, as a column."""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.ticks import Ticks
+
+Endpoints = tuple[Ticks, Ticks]
+
+
+def overlap_column(
+    which: str,
+    left: Endpoints,
+    right: Endpoints,
+    absent: NDArray[np.bool_],
+    writer: PeriodWriter,
+) -> pa.Array:
+    """The first (``overlap_start``) or the last instant, exclusive, that both periods of each pair share.
+
+    Null where they share none, or where a partner is absent.
+    """
+    starts, ends = np.maximum(left[0], right[0]), np.minimum(left[1], right[1])
+    none = absent | (starts >= ends)
+    return writer.starts(starts, none) if which == "overlap_start" else writer.ends(ends, none)

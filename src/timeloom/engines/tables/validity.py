@@ -1,0 +1,221 @@
+"""Which rows have a usable period, and what becomes of the others. No row vanishes unreported."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.tables.frames import Restore, require_columns
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import FOREVER, MAX_TICK
+
+Verdicts = NDArray[np.int8]
+
+VALID, NULL_START, REVERSED, EMPTY, LAST = range(5)
+"""What is found of a row; a point at the last tick cannot end, since ends are exclusive."""
+
+ADMITTED, REFUSED, DROPPED, QUARANTINED = range(4)
+"""What becomes of a row."""
+
+REMEDY = (
+    "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them out; "
+    "empty='point' keeps empty periods as single instants, empty='drop' leaves only them out"
+)
+"""What can be done about invalid rows."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """The usable rows of a table with their periods, and the rejected rows with a ``reason`` column."""
+
+    table: pa.Table
+    starts: Ticks
+    ends: Ticks
+    ticks: PeriodTicks
+    rejected: pa.Table
+
+
+def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitted:
+    """Read a table's periods and treat invalid and empty ones as the policy says."""
+    require_columns(table.column_names, [period.start, period.end], side)
+    ticks = read_period(table, period, side)
+    starts, (ends, verdict) = ticks.starts, judge(ticks, policy)
+    if not verdict.any():
+        return Admitted(table, starts, ends, ticks, rejected_rows(table.slice(0, 0), verdict[:0], period))
+    refused, dropped, kept_apart = (outcome(verdict, policy) == each for each in (REFUSED, DROPPED, QUARANTINED))
+    if refused.any():
+        raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side))
+    if dropped.any():
+        warnings.warn(_summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=5)
+    kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
+    return Admitted(
+        take_rows(table, pa.array(kept)),
+        starts[kept],
+        ends[kept],
+        ticks,
+        rejected_rows(take_rows(table, pa.array(rejected)), verdict[rejected], period),
+    )
+
+
+def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
+    """Give each row its verdict: VALID, or the first reason that speaks against it; and the end that it has then."""
+    starts, ends = ticks.starts, ticks.ends
+    verdict = np.zeros(starts.size, np.int8)
+    empty = ends <= starts
+    if not empty.any() and not ticks.null_starts.any():
+        return ends, verdict
+    verdict[empty] = EMPTY
+    raw_starts = starts - np.int64(ticks.period.start_shift)
+    raw_ends = np.where(ends == FOREVER, ends, ends - np.int64(ticks.period.end_shift))
+    verdict[raw_ends < raw_starts] = REVERSED
+    verdict[ticks.null_starts] = NULL_START
+    if policy.empty != "point":
+        return ends, verdict
+    points = verdict == EMPTY
+    verdict[points] = np.where(starts[points] < MAX_TICK, VALID, LAST)
+    return np.where(points & (verdict == VALID), starts + points, ends), verdict
+
+
+def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
+    """What becomes of each row."""
+    codes = {"error": REFUSED, "drop": DROPPED, "quarantine": QUARANTINED, "point": ADMITTED}
+    invalid = np.where(verdict == EMPTY, codes[policy.for_empty], codes[policy.on_invalid])
+    return np.where(verdict == VALID, ADMITTED, invalid).astype(np.int8)
+
+
+def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table:
+    """The rejected rows with their reasons."""
+    reasons = reason_texts(period)
+    name = free_name("reason", rows.column_names)
+    return rows.append_column(name, pa.array([reasons[code] for code in verdict.tolist()], pa.string()))
+
+
+def reason_texts(period: Period) -> dict[int, str]:
+    """What each verdict says to the user."""
+    return {
+        NULL_START: f"{period.start} is null",
+        REVERSED: f"{period.end} is before {period.start}",
+        EMPTY: f"the period is empty: {period.start} equals {period.end}",
+        LAST: f"{period.start} is the last tick of all, after which no point can end",
+    }
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """A name that is not taken yet: the wanted one, or the same with underscores behind it."""
+    known = set(taken)
+    while name in known:
+        name += "_"
+    return name
+
+
+@dataclass(frozen=True)
+class RejectedNames:
+    """The columns of a table of rejected rows of several inputs: the names of each input's own, and two of ours.
+
+    Columns of equal name and type share a column; a name that is taken by another type gets the input's suffix.
+    """
+
+    columns: tuple[tuple[str, ...], ...]
+    side: str
+    reason: str
+
+    @classmethod
+    def of(cls, inputs: "list[list[tuple[str, Any]]]", suffixes: "list[object]") -> "RejectedNames":
+        """Name the columns of inputs, which have names and types."""
+        taken: dict[str, Any] = {}
+        given = {name for columns in inputs for name, _ in columns}
+        found = []
+        for columns, suffix in zip(inputs, suffixes, strict=True):
+            names = []
+            for name, kind in columns:
+                if taken.setdefault(name, kind) != kind:
+                    name = free_name(f"{name}_{suffix}", given | taken.keys())
+                    taken[name] = kind
+                names.append(name)
+            found.append(tuple(names))
+        return cls(tuple(found), free_name("side", taken), free_name("reason", taken))
+
+
+def merge_rejected(left: pa.Table, right: pa.Table) -> pa.Table:
+    """One table of the rejected rows of two inputs, told apart by a first column ``side``."""
+    return _merged([left, right], ["left", "right"], pa.string())
+
+
+def merge_numbered(tables: "list[pa.Table]") -> pa.Table:
+    """One table of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
+    return _merged(tables, list(range(1, len(tables) + 1)), pa.int64())
+
+
+def _merged(tables: "list[pa.Table]", sides: "list[Any]", kind: pa.DataType) -> pa.Table:
+    """Rejected rows, whose last column is the reason."""
+    schemas = [[(field.name, field.type) for field in table.schema][:-1] for table in tables]
+    named = RejectedNames.of(schemas, sides)
+    parts = []
+    for rows, names, side in zip(tables, named.columns, sides, strict=True):
+        renamed = rows.rename_columns([*names, named.reason])
+        parts.append(renamed.add_column(0, named.side, pa.repeat(pa.scalar(side, kind), rows.num_rows)))
+    return pa.concat_tables(parts, promote_options="default")
+
+
+class Quarantined:
+    """A result together with the rows that could not take part.
+
+    Attributes
+    ----------
+    result
+        What the verb returns for the valid rows.
+    rejected
+        The invalid rows with a ``reason`` column; for two inputs with a ``side`` column, too.
+    """
+
+    def __init__(self, result: Any, rejected: Any) -> None:
+        self.result = result
+        self.rejected = rejected
+
+    def __iter__(self) -> Any:
+        return iter((self.result, self.rejected))
+
+    def __repr__(self) -> str:
+        return f"Quarantined(result={self.result!r}, rejected={self.rejected!r})"
+
+
+def answer(result: pa.Table, rejected: pa.Table, policy: Policy, restore: Restore) -> Any:
+    """Hand a result to the user in the left input's kind, with the rejected rows when they were asked for."""
+    if policy.on_invalid == "quarantine":
+        return Quarantined(restore(result), restore(rejected))
+    return restore(result)
+
+
+def _summary(verdict: Verdicts, side: str) -> str:
+    words = {
+        NULL_START: "with a null start",
+        REVERSED: "with an end before the start",
+        EMPTY: "with an empty period",
+        LAST: "with a point at the last tick",
+    }
+    counts = [f"{int((verdict == code).sum())} {text}" for code, text in words.items() if (verdict == code).any()]
+    return f"dropped {int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table: {', '.join(counts)}"
+
+
+def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str) -> str:
+    parts = []
+    for code, reason in reason_texts(period).items():
+        rows = np.flatnonzero(verdict == code)
+        if not rows.size:
+            continue
+        shown = ", ".join(
+            f"row {row}: [{table[period.start][int(row)]}, {table[period.end][int(row)]}]" for row in rows[:3]
+        )
+        parts.append(f"{rows.size} where {reason} ({shown}{', …' if rows.size > 3 else ''})")
+    return (
+        f"{int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table have no usable period: "
+        f"{'; '.join(parts)}. {REMEDY}"
+    )

@@ -1,0 +1,208 @@
+"""Temporal aggregates of Arrow columns: every measure of a timeline as an Arrow column.
+
+The same for local tables and inside a Spark task. Nulls take no part, as in SQL, except in ``first``, ``last`` and
+``collect``, which speak of rows; over no values every measure but the counts is null.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from timeloom.engines.resources.memory import require_room
+from timeloom.engines.tables.key_types import comparable, plain_values
+from timeloom.engines.tables.keys import NO_KEY, numbered
+from timeloom.engines.tables.taking import taken
+from timeloom.engines.timelines.measure_task import Sweep, Task
+from timeloom.engines.timelines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
+from timeloom.errors import InvalidInputError
+from timeloom.kernels.aggregates.extremes import greatest
+from timeloom.kernels.aggregates.means import integer_means
+from timeloom.kernels.aggregates.timeline import distinct, members
+from timeloom.kernels.aggregates.variance import variances
+from timeloom.kernels.aggregates.wide import wide_means
+from timeloom.kernels.order import Ticks
+from timeloom.model.measures import Measure
+
+MAX_LIST = 2**31 - 1
+LISTED_BYTES = 24
+"""What an entry of a list takes while lists are made: its row, whether it is wanted, and its value."""
+
+
+def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None) -> dict[str, pa.Array]:
+    """Compute measures of one column for each period of the timeline; what they share is computed once."""
+    if column is None:
+        return {measure.name: pa.array(sweep.counts()) for measure in measures}
+    task = Task(sweep, plain_values(column))
+    return {
+        measure.name: _FUNCTIONS[measure.function](task, measure)
+        if isinstance(measure.function, str)
+        else _called(task, measure)
+        for measure in measures
+    }
+
+
+def _count(task: Task, measure: Measure) -> pa.Array:
+    return pa.array(task.present)
+
+
+def _sum(task: Task, measure: Measure) -> pa.Array:
+    missing = task.present == 0
+    if pa.types.is_floating(task.kind):
+        return masked(task.double_sums.totals(), missing)
+    return integer_sum(task.kind, *task.integer_totals(measure), missing, measure)
+
+
+def integer_sum(
+    kind: pa.DataType, lower: Ticks, upper: Ticks | None, missing: NDArray[np.bool_], measure: Measure
+) -> pa.Array:
+    """Sums of whole numbers, given by their lower and upper 64 bits, as a column; what does not fit is an error."""
+    if pa.types.is_decimal(kind):
+        return decimals(lower, _upper(lower, upper), pa.decimal128(38, kind.scale), missing, measure)
+    over = np.empty(0) if upper is None else np.flatnonzero(upper != lower >> 63)
+    if over.size:
+        raise InvalidInputError(
+            f"aggregate {measure.name!r}: the sum of {measure.column!r} does not fit into an int64 in {over.size} "
+            f"periods; cast {measure.column!r} to decimal128(38, 0) or to double first"
+        )
+    total = masked(lower, missing)
+    return total.cast(kind) if pa.types.is_duration(kind) else total
+
+
+def _avg(task: Task, measure: Measure) -> pa.Array:
+    if pa.types.is_floating(task.kind):
+        return masked(task.double_sums.means(task.present), task.present == 0)
+    return integer_mean(task.kind, *task.integer_totals(measure), task.present, measure)
+
+
+def integer_mean(kind: pa.DataType, lower: Ticks, upper: Ticks | None, present: Ticks, measure: Measure) -> pa.Array:
+    """Averages of whole numbers from their sums, given by their lower and upper 64 bits, and their counts."""
+    missing = present == 0
+    if pa.types.is_decimal(kind):
+        wide, factor = mean_type(kind)
+        means = wide_means(lower, _upper(lower, upper), present, factor)
+        return decimals(*means, wide, missing, measure)
+    if pa.types.is_duration(kind):
+        return masked(wide_means(lower, _upper(lower, upper), present, 1)[0], missing).cast(kind)
+    return masked(integer_means(lower, _upper(lower, upper), present), missing)
+
+
+def _upper(lower: Ticks, upper: Ticks | None) -> Ticks:
+    return lower >> 63 if upper is None else upper
+
+
+def _var(task: Task, measure: Measure) -> pa.Array:
+    if not any(test(task.kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
+        raise unfit(task.kind, measure)
+    values = task.sweep.arranged(double_values(task.column))
+    return masked(variances(task.sweep.line, values, task.present), task.present < 2)
+
+
+def _stddev(task: Task, measure: Measure) -> pa.Array:
+    return pc.sqrt(_var(task, measure))
+
+
+def _extreme(task: Task, measure: Measure) -> pa.Array:
+    codes = order_codes(task.column, measure)
+    codes = task.sweep.arranged(~codes if measure.function == "min" else codes)
+    return _taken(task, measure, codes, task.sweep.arranged(task.valid))
+
+
+def _edge(task: Task, measure: Measure) -> pa.Array:
+    """The value of the active row that started first or last; rows with one start count in the table's order."""
+    places = np.arange(task.sweep.order.size)
+    rows = task.sweep.order < task.sweep.rows
+    return _taken(task, measure, ~places if measure.function == "first" else places, rows)
+
+
+def _taken(task: Task, measure: Measure, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
+    """The value, in each period, of the valid row with the greatest code, both given by place."""
+    places = greatest(task.sweep.line, task.sweep.ends, codes, valid)
+    rows = task.sweep.order[places] if task.sweep.order.size else places
+    return taken(task.column, masked(rows, places < 0), str(measure.column))
+
+
+def _count_distinct(task: Task, measure: Measure) -> pa.Array:
+    try:
+        codes, count = numbered(comparable(pa.chunked_array([task.column]), str(measure.column)))
+    except InvalidInputError as error:
+        raise unfit(task.kind, measure) from error
+    return pa.array(distinct(task.sweep.line, task.sweep.arranged(codes.astype(np.int32), NO_KEY), count))
+
+
+def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
+    """The active rows of each period that are wanted, and where each period's begin."""
+    listed = int(sweep.line.active.sum(dtype=np.int64))
+    require_room(listed, LISTED_BYTES, "use a window (within=) or groups (by=) and make the lists one at a time")
+    found = members(sweep.line)
+    keep = sweep.arranged(wanted)[found.rows]
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep)])
+    offsets, rows = before[found.offsets], sweep.order[found.rows[keep]]
+    if sweep.in_row_order:
+        rows = rows[np.lexsort((rows, np.repeat(np.arange(offsets.size - 1), np.diff(offsets))))]
+    return offsets, rows
+
+
+def _collect(task: Task, measure: Measure) -> pa.Array:
+    offsets, rows = _listed(task.sweep, np.ones(task.sweep.rows, np.bool_))
+    if rows.size > MAX_LIST:
+        raise InvalidInputError(
+            f"aggregate {measure.name!r}: the lists would hold {rows.size:,} values, more than fit into one column; "
+            "use a window (within=) or groups (by=) and collect them one at a time"
+        )
+    values = taken(task.column, pa.array(rows), str(measure.column))
+    empty = pa.array(offsets[1:] == offsets[:-1])
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=empty)
+
+
+def _called(task: Task, measure: Measure) -> pa.Array:
+    """Call the user's function with the values of each period that has any."""
+    assert callable(measure.function)
+    offsets, rows = _listed(task.sweep, task.valid)
+    try:
+        values = pc.take(task.column, pa.array(rows)).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        raise unfit(task.kind, measure) from error
+    results: list[object] = []
+    for k in range(offsets.size - 1):
+        if offsets[k] == offsets[k + 1]:
+            results.append(None)
+            continue
+        try:
+            result = measure.function(values[offsets[k] : offsets[k + 1]])
+        except Exception as error:
+            raise CallFailedError(k, measure, error) from error
+        results.append(result.item() if isinstance(result, np.generic) else result)
+    try:
+        return pa.array(results)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"aggregate {measure.name!r}: the results of its function are not of one type that a column can have "
+            f"({error}); return plain numbers or texts"
+        ) from error
+
+
+class CallFailedError(Exception):
+    """A user's function raised for a period, which is given by its number; the verb says when that was."""
+
+    def __init__(self, period: int, measure: Measure, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.period = period
+        self.measure = measure
+
+
+_FUNCTIONS: dict[str, Callable[[Task, Measure], pa.Array]] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "min": _extreme,
+    "max": _extreme,
+    "var": _var,
+    "stddev": _stddev,
+    "first": _edge,
+    "last": _edge,
+    "count_distinct": _count_distinct,
+    "collect": _collect,
+}

@@ -1,0 +1,1 @@
+"""Bitemporal histories and the windows that slide over them."""

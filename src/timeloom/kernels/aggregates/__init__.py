@@ -1,0 +1,1 @@
+"""Aggregates over timelines: exact sums, averages that are rounded once, extremes, variances."""

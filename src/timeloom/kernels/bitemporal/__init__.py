@@ -1,0 +1,1 @@
+"""Windows over two time axes, and buckets of application time."""

@@ -1,0 +1,1 @@
+"""Counts by ranks, by sweeps and by dominance; the k highest."""

@@ -1,0 +1,1 @@
+"""Join algorithms: runs of a sorted column, endpoint lookup, sweeps, range tree, skip-join."""

@@ -1,0 +1,270 @@
+"""The temporal join of two event lists: forward scan, and the skip-join that leaps over whatever cannot match.
+
+Both walk two lists by start and join the event that starts first with what starts during it. Where the first event
+ends before the other side's next start t, the skip-join stabs its list at t instead: whatever is active then is joined,
+everything else that starts up to t is passed over unread (stab-forest paper, section 2). A stab reads the event list if
+the leap is short, ``reach`` events at most, and the index otherwise.
+"""
+
+import numpy as np
+
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest.build import build, event_order
+from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest
+from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
+from timeloom.kernels.stab_forest.stab import first_after, locate, stab, visit
+
+FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
+ROOM = 1 << 16
+
+LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED = range(6)
+
+
+@compiled
+def run_stop(starts: Ticks, begin: int, stop: int, limit: int) -> int:
+    """The first position from ``begin`` on, before ``stop``, whose start is not before the limit."""
+    while begin < stop and starts[begin] < limit:
+        begin += 1
+    return begin
+
+
+@compiled
+def write_run(one: Ticks, other: Ticks, at: int, position: int, begin: int, stop: int) -> None:
+    """Write the pairs of one event with a run of the other list."""
+    for match in range(begin, stop):
+        one[at + match - begin] = position
+        other[at + match - begin] = match
+
+
+@compiled
+def forward_scan_on(
+    left_starts: Ticks,
+    left_ends: Ticks,
+    right_starts: Ticks,
+    right_ends: Ticks,
+    state: Ticks,
+    out_left: Ticks,
+    out_right: Ticks,
+) -> bool:
+    """Scan on from the state until the lists or the room end; tell whether the lists did."""
+    left_size, right_size = left_starts.size, right_starts.size
+    i, j, at, wanted = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0
+    while i < left_size and j < right_size:
+        if left_starts[i] <= right_starts[j]:
+            stop = run_stop(right_starts, j, right_size, left_ends[i])
+            wanted = stop - j
+            if at + wanted > out_left.size:
+                break
+            write_run(out_left, out_right, at, i, j, stop)
+            i += 1
+        else:
+            stop = run_stop(left_starts, i, left_size, right_ends[j])
+            wanted = stop - i
+            if at + wanted > out_left.size:
+                break
+            write_run(out_right, out_left, at, j, i, stop)
+            j += 1
+        at += wanted
+    state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, wanted
+    return bool(i == left_size or j == right_size)
+
+
+@compiled
+def join_hits(
+    hits: Ticks,
+    count: int,
+    ends: Ticks,
+    starts: Ticks,
+    begin: int,
+    stop: int,
+    one: Ticks,
+    other: Ticks,
+    at: int,
+) -> int:
+    """Join each hit with the other list from ``begin`` on, as far as it lasts; count also what found no room."""
+    for hit in range(count):
+        position = hits[hit]
+        last = run_stop(starts, begin, stop, ends[position])
+        if at + last - begin <= one.size:
+            write_run(one, other, at, position, begin, last)
+        at += last - begin
+    return at
+
+
+@compiled
+def skip_join_on(
+    left: Forest,
+    right: Forest,
+    left_reach: int,
+    right_reach: int,
+    limit: int,
+    marks: Ticks,
+    hits: Ticks,
+    state: Ticks,
+    out_left: Ticks,
+    out_right: Ticks,
+) -> bool:
+    """Join on from the state until the lists, the window or the room end; tell whether nothing is left to join.
+
+    Events that start at or after the limit are left out. A step whose pairs find no room is taken again when there is
+    more.
+    """
+    left_starts, left_ends, right_starts, right_ends = left.starts, left.ends, right.starts, right.ends
+    left_size = int(np.searchsorted(left_starts[: left.counts[EVENTS]], limit))
+    right_size = int(np.searchsorted(right_starts[: right.counts[EVENTS]], limit))
+    left_marks, right_marks = marks[: marks.size // 2], marks[marks.size // 2 :]
+    i, j, at, total, room = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, out_left.size
+    while i < left_size and j < right_size:
+        if left_starts[i] <= right_starts[j]:
+            t = right_starts[j]
+            if t < left_ends[i]:
+                stop = run_stop(right_starts, j, right_size, left_ends[i])
+                total = at + stop - j
+                if total > room:
+                    break
+                write_run(out_left, out_right, at, i, j, stop)
+                at, i = total, i + 1
+                continue
+            if left_reach:
+                i += 1
+                if i == left_size or left_ends[i] > t:
+                    continue
+            if is_near(left_starts, left_size, i + left_reach, t):
+                i = first_lasting(left_ends, i, left_size, t)
+                continue
+            node = locate(left, state[LEFT_NODE], t)
+            count = visit(left, t, i, node, left_marks, hits, 0)
+            total = join_hits(hits, count, left_ends, right_starts, j, right_size, out_left, out_right, at)
+            if total > room:
+                break
+            at, i, state[LEFT_NODE] = total, first_after(left, node, t), node
+        else:
+            t = left_starts[i]
+            if t < right_ends[j]:
+                stop = run_stop(left_starts, i, left_size, right_ends[j])
+                total = at + stop - i
+                if total > room:
+                    break
+                write_run(out_right, out_left, at, j, i, stop)
+                at, j = total, j + 1
+                continue
+            if right_reach:
+                j += 1
+                if j == right_size or right_ends[j] > t:
+                    continue
+            if is_near(right_starts, right_size, j + right_reach, t):
+                j = first_lasting(right_ends, j, right_size, t)
+                continue
+            node = locate(right, state[RIGHT_NODE], t)
+            count = visit(right, t, j, node, right_marks, hits, 0)
+            total = join_hits(hits, count, right_ends, left_starts, i, left_size, out_right, out_left, at)
+            if total > room:
+                break
+            at, j, state[RIGHT_NODE] = total, first_after(right, node, t), node
+    state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, total - at
+    return bool(i >= left_size or j >= right_size)
+
+
+@compiled
+def is_near(starts: Ticks, size: int, probe: int, t: int) -> bool:
+    """Tell whether an instant comes before the event at the probed position."""
+    return probe >= size or starts[probe] > t
+
+
+@compiled
+def first_lasting(ends: Ticks, position: int, size: int, t: int) -> int:
+    """The first event from a position on that does not end by t: it is active at t or starts later."""
+    while position < size and ends[position] <= t:
+        position += 1
+    return position
+
+
+def forward_scan(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks) -> tuple[Ticks, Ticks]:
+    """All pairs that intersect, as positions, by scanning both lists (sorted by start) once."""
+    out_left, out_right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
+    state = np.zeros(6, np.int64)
+    while not forward_scan_on(left_starts, left_ends, right_starts, right_ends, state, out_left, out_right):
+        events = left_starts.size + right_starts.size
+        out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
+    return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
+
+
+def widened(array: Ticks, state: Ticks, events: int) -> Ticks:
+    """Copy what is written to a larger array.
+
+    It gets the size that all events would need if they went on like those so far, but between twice and sixteen
+    times what it had.
+    """
+    used, wanted = int(state[PAIRS]), int(state[WANTED])
+    passed = max(1, int(state[LEFT_AT] + state[RIGHT_AT]))
+    likely = (used + wanted) * events // passed * 9 // 8
+    size = max(used + wanted, 2 * array.size, min(likely, 16 * array.size))
+    wider = np.empty(size, np.int64)
+    wider[:used] = array[:used]
+    return wider
+
+
+def skip_join(
+    left: Forest,
+    right: Forest,
+    left_reach: int,
+    right_reach: int,
+    begin: int = FIRST_TICK,
+    limit: int = LAST_TICK,
+) -> tuple[Ticks, Ticks]:
+    """All pairs that intersect within the window [begin, limit), as positions in the two event lists.
+
+    The window opens with one stab on each side: those events pair with each other and with what starts later.
+    """
+    hits = np.empty(max(left.starts.size, right.starts.size), np.int64)
+    state = np.zeros(6, np.int64)
+    state[LEFT_NODE] = state[RIGHT_NODE] = 1
+    out_left, out_right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
+    if begin > FIRST_TICK:
+        out_left, out_right = open_window(left, right, begin, limit, state)
+    marks, events = new_marks(2), int(left.counts[EVENTS] + right.counts[EVENTS])
+    while not skip_join_on(left, right, left_reach, right_reach, limit, marks, hits, state, out_left, out_right):
+        out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
+        marks[:] = 0
+    return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
+
+
+def open_window(left: Forest, right: Forest, begin: int, limit: int, state: Ticks) -> tuple[Ticks, Ticks]:
+    """The pairs of all events that are active when a window opens; the state then stands at those that follow."""
+    left_size, right_size = int(left.counts[EVENTS]), int(right.counts[EVENTS])
+    left_hits, right_hits = stab(left, begin), stab(right, begin)
+    state[LEFT_AT] = np.searchsorted(left.starts[:left_size], begin, side="right")
+    state[RIGHT_AT] = np.searchsorted(right.starts[:right_size], begin, side="right")
+    out_left = [np.repeat(left_hits, right_hits.size)]
+    out_right = [np.tile(right_hits, left_hits.size)]
+    for hits, one, other, ours, theirs, at in (
+        (left_hits, out_left, out_right, left, right.starts[:right_size], state[RIGHT_AT]),
+        (right_hits, out_right, out_left, right, left.starts[:left_size], state[LEFT_AT]),
+    ):
+        limits = np.minimum(ours.ends[hits], limit)
+        counts = np.maximum(np.searchsorted(theirs, limits, side="left") - at, 0)
+        one.append(np.repeat(hits, counts))
+        other.append(at + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+    state[PAIRS] = sum(part.size for part in out_left)
+    room = np.empty(ROOM, np.int64)
+    return np.concatenate([*out_left, room]), np.concatenate([*out_right, room])
+
+
+def skip_join_pairs(
+    left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks, c: int
+) -> tuple[Ticks, Ticks]:
+    """All pairs of intersecting periods, as rows of the two inputs, which need no order."""
+    left_rows, right_rows = event_order(left_starts, left_ends), event_order(right_starts, right_ends)
+    if left_rows is not None:
+        left_starts, left_ends = left_starts[left_rows], left_ends[left_rows]
+    if right_rows is not None:
+        right_starts, right_ends = right_starts[right_rows], right_ends[right_rows]
+    left, right = build(left_starts, left_ends), build(right_starts, right_ends)
+    reaches = reach_of(c, int(left.counts[NODES])), reach_of(c, int(right.counts[NODES]))
+    left_at, right_at = skip_join(left, right, *reaches)
+    if left_rows is not None:
+        left_at = left_rows[left_at].astype(np.int64)
+    if right_rows is not None:
+        right_at = right_rows[right_at].astype(np.int64)
+    return left_at, right_at

@@ -1,0 +1,1 @@
+"""Sequenced difference, coalescing and disjoint interval partitioning."""

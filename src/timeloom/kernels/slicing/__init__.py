@@ -1,0 +1,1 @@
+"""Tick ranges and cells of rows that are sent to other tasks, and runs cut at windows."""

@@ -1,0 +1,1 @@
+"""The stab-forest as arrays: layout, building, finishing, stabs."""

@@ -1,0 +1,188 @@
+"""Stab-queries on a stab-forest: which events are active at an instant, as positions in the event list.
+
+``visit`` is one step of the multi-stab procedure (stab-forest paper, section 4, cases 1 to 7): it writes the events
+active at t that stand at or after the position ``seen``. A plain stab is the step with nothing seen. Where the paper
+compares with the previous instant, positions do: every list says by its positions whether it holds anything unseen.
+
+Results come in the order in which they are met: forest-points from the earliest, the covering point's max-list before
+its tree, the tree from the root down, the tail last; inside a list by descending end, or by ascending start where the
+list belongs to a later node.
+
+Nothing is written beyond the output; the returned fill says how much room was needed.
+"""
+
+import numpy as np
+
+from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest.build import first_reaching
+from timeloom.kernels.stab_forest.layout import EVENTS, NODES, STRIDE, Forest
+
+NO_MARKS = np.zeros(0, np.int64)
+
+
+@compiled
+def locate(forest: Forest, hint: int, t: int) -> int:
+    """The node in whose scope t lies, searched from the hint on; one more than all nodes if t is later than they.
+
+    The instant must not be before the first event, and the hint's scope not after t.
+    """
+    nodes = forest.counts[NODES]
+    if nodes == 0 or forest.dkey[nodes] < t:
+        return int(nodes + 1)
+    block = first_reaching(forest.guide, (hint - 1) // STRIDE + 1, nodes // STRIDE + 1, t) - 1
+    low, high = block * STRIDE + 1, min(nodes, block * STRIDE + STRIDE)
+    while low < high:
+        middle = (low + high) >> 1
+        if forest.dkey[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def first_after(forest: Forest, node: int, t: int) -> int:
+    """The position of the first event that starts after t, given the node of t."""
+    first = forest.nodes[node]["first"]
+    if node > forest.counts[NODES]:
+        return int(forest.counts[EVENTS] if forest.starts[first] <= t else first)
+    return int(forest.nodes[node + 1]["first"] if forest.dkey[node] == t else first)
+
+
+@compiled
+def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks, at: int) -> int:
+    """Write the events at or after ``seen`` that are active at t, whose node is given; return the new fill.
+
+    The way leads over the dummy nodes of earlier forest-points (each a step to the right), then down one tree to the
+    node, or to the tail. A station before the node gives what lasts beyond t, by descending end; one after it gives
+    what started by t, by ascending start; ``marks`` remembers for each level which such list was read last, and how
+    far. All loops stand here, as calls that pass arrays cost more than the loops do.
+    """
+    nodes, lists, ends, room = forest.nodes, forest.lists, forest.ends, out.size
+    after = first_after(forest, node, t)
+    digits, level, station = forest.counts[NODES], 32, 0
+    while station != node:
+        level -= 1
+        while level >= 0 and not (digits >> level) & 1:
+            level -= 1
+        if level < 0:
+            station = node
+        elif station < node:
+            station += 1 << level
+        else:
+            station -= 1 << level
+        record = nodes[station]
+        low, high = record["list_at"], record["list_stop"]
+        if station > node:
+            digits = -1
+            if record["earliest"] >= after:
+                continue
+            entry = low
+            if marks.size and marks[2 * level] == low:
+                entry = max(low, marks[2 * level + 1])
+            while entry < high and lists[entry]["asc"] < seen:
+                entry += 1
+            while entry < high and lists[entry]["asc"] < after:
+                if at < room:
+                    out[at] = lists[entry]["asc"]
+                at += 1
+                entry += 1
+            if marks.size:
+                marks[2 * level], marks[2 * level + 1] = low, entry
+            continue
+        if level < 0:
+            low, high, position = 0, 0, after - 1
+        elif record["last_end"] <= t:
+            continue
+        else:
+            position = min(after, record["own_stop"]) - 1
+        first = record["first"]
+        if seen < first:
+            while low < high and lists[low]["end"] > t:
+                if lists[low]["desc"] >= seen:
+                    if at < room:
+                        out[at] = lists[low]["desc"]
+                    at += 1
+                low += 1
+        while position >= first and position >= seen and ends[position] > t:
+            if at < room:
+                out[at] = position
+            at += 1
+            position -= 1
+    return at
+
+
+@compiled
+def stab_into(forest: Forest, t: int, marks: Ticks, out: Ticks, at: int) -> int:
+    """Write the events active at t; return the new fill."""
+    if forest.counts[EVENTS] == 0 or t < forest.starts[0]:
+        return at
+    return visit(forest, t, 0, locate(forest, 1, t), marks, out, at)
+
+
+def stab(forest: Forest, t: int) -> Ticks:
+    """The events active at t."""
+    out = np.empty(256, np.int64)
+    found = stab_into(forest, t, NO_MARKS, out, 0)
+    if found > out.size:
+        out = np.empty(found, np.int64)
+        stab_into(forest, t, NO_MARKS, out, 0)
+    return out[:found]
+
+
+@compiled
+def count_at(forest: Forest, t: int) -> int:
+    """Count the events active at t: one short search in each list on the way."""
+    if forest.counts[EVENTS] == 0 or t < forest.starts[0]:
+        return 0
+    node = locate(forest, 1, t)
+    after = first_after(forest, node, t)
+    digits, level, station, found = forest.counts[NODES], 32, 0, 0
+    while station != node:
+        level -= 1
+        while level >= 0 and not (digits >> level) & 1:
+            level -= 1
+        if level < 0:
+            return found + count_own(forest.ends, forest.nodes[node]["first"], after, t)
+        station += (1 << level) if station < node else -(1 << level)
+        record = forest.nodes[station]
+        low, high = record["list_at"], record["list_stop"]
+        begin = low
+        if station > node:
+            digits = -1
+        elif record["last_end"] > t:
+            found += count_own(forest.ends, record["first"], min(after, record["own_stop"]), t)
+        else:
+            continue
+        while low < high:
+            middle = (low + high) >> 1
+            entry = forest.lists[middle]
+            if (entry["asc"] < after) if station > node else (entry["end"] > t):
+                low = middle + 1
+            else:
+                high = middle
+        found += low - begin
+    return found
+
+
+@compiled
+def count_own(ends: Ticks, low: int, stop: int, t: int) -> int:
+    """Count the events of one start, given by ascending end, that last beyond t."""
+    high = stop
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle] > t:
+            high = middle
+        else:
+            low = middle + 1
+    return stop - low
+
+
+@compiled
+def count_many(forest: Forest, ts: Ticks) -> Ticks:
+    """Count the events active at each instant."""
+    found = np.empty(ts.size, np.int64)
+    for row in range(ts.size):
+        found[row] = count_at(forest, ts[row])
+    return found

@@ -1,0 +1,1 @@
+"""A pipeline file as checked data: its document, parts, steps and values."""

@@ -1,0 +1,201 @@
+"""The parts of a pipeline: sources, steps and sinks."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from timeloom.errors import UsageError
+from timeloom.model.period import Period
+from timeloom.pipeline.definition.types import parse_type
+
+FileFormat = Literal["csv", "json", "parquet", "orc", "arrow"]
+SourceFormat = Literal["csv", "json", "parquet", "orc", "arrow", "jdbc", "table"]
+BY_SUFFIX = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".orc": "orc",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+class Part(BaseModel):
+    """Base of all parts: unknown keys are faults, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, arbitrary_types_allowed=True)
+
+
+def _format_by_suffix(data: Any) -> Any:
+    if isinstance(data, dict) and "format" not in data:
+        if isinstance(data.get("path"), str):
+            found = BY_SUFFIX.get(Path(data["path"]).suffix.lower())
+            return data | {"format": found} if found else data
+        if "url" not in data and "table" in data:
+            return data | {"format": "table"}
+        if "url" in data:
+            return data | {"format": "jdbc"}
+    return data
+
+
+def known_types(columns: dict[str, str] | None) -> dict[str, str] | None:
+    """Read the types of a schema."""
+    try:
+        return columns and {name: parse_type(kind, name) for name, kind in columns.items()}
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+def as_list(value: Any) -> Any:
+    """One name stands for a list of one."""
+    return [value] if isinstance(value, str) else value
+
+
+def read_period(value: Any) -> Period:
+    """Read a period: two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``, ``truncate``."""
+    try:
+        return Period.of(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+class Source(Part):
+    """Where rows come from, and which of them are fit to take part."""
+
+    format: SourceFormat
+    path: str | None = None
+    url: str | None = None
+    table: str | None = None
+    columns: dict[str, str] | None = Field(default=None, alias="schema")
+    period: Period | None = None
+    keys: list[str] = Field(default_factory=list)
+    required: list[str] = Field(default_factory=list)
+    on_invalid: Literal["error", "quarantine", "drop"] = "error"
+    empty: Literal["error", "drop", "point"] | None = None
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+    _suffix = model_validator(mode="before")(_format_by_suffix)
+    _keys = field_validator("keys", "required", mode="before")(as_list)
+    _period = field_validator("period", mode="before")(read_period)
+
+    _types = field_validator("columns")(known_types)
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Source":
+        needed = {"jdbc": ("url", "table"), "table": ("table",)}.get(self.format, ("path",))
+        for name in ("path", "url", "table"):
+            if name in needed and getattr(self, name) is None:
+                raise ValueError(f"a {self.format} source needs {' and '.join(needed)}")
+            if name not in needed and getattr(self, name) is not None:
+                raise ValueError(f"a {self.format} source has no {name}; it needs {' and '.join(needed)}")
+        for name in self.period_columns + self.never_null:
+            if self.columns is not None and name not in self.columns:
+                raise ValueError(f"the schema does not have {name!r}, which is a period, key or required column")
+        return self
+
+    @property
+    def period_columns(self) -> list[str]:
+        """The columns of the period, if there is one."""
+        return [self.period.start, self.period.end] if self.period else []
+
+    @property
+    def never_null(self) -> list[str]:
+        """The columns that each row must have a value for."""
+        return list(dict.fromkeys(self.keys + self.required))
+
+
+class Step(Part):
+    """A call of a verb (``verb``, with its ``inputs`` and ``options``), or a query (``sql``)."""
+
+    verb: str | None = None
+    sql: str | None = None
+    inputs: dict[str, str | list[str]] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict)
+    period: Period | None = None
+
+    @property
+    def needs(self) -> list[str]:
+        """The tables that the step reads, each once."""
+        named = [[name] if isinstance(name, str) else name for name in self.inputs.values()]
+        return list(dict.fromkeys(name for names in named for name in names))
+
+
+class Sink(Part):
+    """Where a table goes."""
+
+    table: str = Field(validation_alias="from")
+    path: str
+    format: FileFormat
+    mode: Literal["overwrite", "replace_partitions", "append", "error"] = "overwrite"
+    partition_by: list[str] = Field(default_factory=list)
+    batch: str | None = None
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+    _suffix = model_validator(mode="before")(_format_by_suffix)
+    _partition = field_validator("partition_by", mode="before")(as_list)
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Sink":
+        if "://" in self.path:
+            raise ValueError("a sink is a path that can be renamed, so that it changes all at once; mount the store")
+        if self.mode == "replace_partitions" and not self.partition_by:
+            raise ValueError("mode replace_partitions needs partition_by")
+        if len(set(self.partition_by)) < len(self.partition_by):
+            raise ValueError("partition_by names a column twice")
+        if self.mode == "append" and not (self.batch and re.fullmatch(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]*", self.batch)):
+            raise ValueError(
+                "mode append needs batch, a label of letters, digits and _.+- that does not begin with _ or . "
+                "(a rerun replaces the rows of its batch)"
+            )
+        if self.mode != "append" and self.batch is not None:
+            raise ValueError("batch is for mode append")
+        return self
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the local engine writes one file; all else is a directory."""
+        suffix = BY_SUFFIX.get(Path(self.path).suffix.lower())
+        return suffix == self.format and not self.partition_by and self.mode in ("overwrite", "error")
+
+
+class Quarantine(Part):
+    """Where rejected rows go: a table for each source, below one path."""
+
+    path: str
+    format: FileFormat = "parquet"
+
+
+class Cluster(Part):
+    """Where Spark runs, and with which settings."""
+
+    master: str | None = None
+    remote: str | None = None
+    conf: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+
+class Pipeline(Part):
+    """A whole pipeline. Relative paths start at ``base``, the directory of its file."""
+
+    name: str
+    base: Path
+    engine: Literal["spark", "local"] = "spark"
+    sources: dict[str, Source]
+    steps: dict[str, Step]
+    sinks: dict[str, Sink]
+    quarantine: Quarantine | None = None
+    report: str | None = None
+    spark: Cluster = Cluster()
+
+    def place(self, path: str) -> str:
+        """A path of the file as an absolute one; addresses with a scheme stay as they are."""
+        return path if "://" in path else os.path.abspath(self.base / Path(path).expanduser())
+
+    @property
+    def report_place(self) -> str:
+        """The directory of the report."""
+        return self.place(self.report or f"{self.name}-report")

@@ -1,0 +1,1 @@
+"""What runs a pipeline: local Arrow tables or Spark."""

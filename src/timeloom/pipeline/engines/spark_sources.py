@@ -1,0 +1,97 @@
+"""Sources on Spark: reading them, and telling fit rows from unfit ones by expressions."""
+
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from timeloom.engines.spark.columns.validity import admit
+from timeloom.engines.tables.validity import reason_texts
+from timeloom.model.policy import Policy
+from timeloom.pipeline.definition.models import Source
+from timeloom.pipeline.tables.parsing import TEXT_FORMATS, check_type
+
+MISFIT, GAP, JUDGEMENT = "timeloom misfit", "timeloom gap", "timeloom judgement"
+"""Columns that carry reasons: a value that does not parse, a value that is missing, and what speaks against a row."""
+
+
+def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
+    """Open a source as it is; text with a declared schema stays text."""
+    if source.format == "table":
+        return spark.table(source.table or "")
+    reader = spark.read.format(source.format)
+    if source.format == "jdbc":
+        return reader.options(url=source.url, dbtable=source.table, **source.options).load()
+    if source.format == "csv":
+        infers = "false" if source.columns is not None else "true"
+        reader = reader.options(header="true", mode="FAILFAST", inferSchema=infers)
+    if source.format == "json":
+        reader = reader.options(mode="FAILFAST")
+    return reader.options(**source.options).load(address_of(place))
+
+
+def address_of(place: str) -> str:
+    """A place as Spark names it."""
+    return place if "://" in place else Path(place).as_uri()
+
+
+def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tuple[DataFrame, str]:
+    """Give each row the first reason that speaks against it, or null.
+
+    The rows have the columns ``fit 0``, ``fit 1``, … in their declared types, ``raw 0``, ``raw 1``, … as they were
+    read, and the reason, whose column's name comes along.
+    """
+    reasons: list[Column] = []
+    typed = {column: quoted(column) for column in found}
+    for column, kind in (source.columns or {}).items():
+        typed[column], fault = _typed(name, source, column, kind, found[column])
+        if fault is not None:
+            reasons.append(F.when(fault, F.lit(f"{column} is no {kind}")))
+    gaps = [F.when(typed[column].isNull(), F.lit(f"{column} is null")) for column in source.never_null]
+    kept = {column: typed[column] for column in source.columns or found}
+    rows = raw.select(
+        *(value.alias(column) for column, value in kept.items()),
+        *(quoted(column).alias(f"raw {number}") for number, column in enumerate(found)),
+        F.coalesce(*reasons, F.lit(None).cast("string")).alias(MISFIT),
+        F.coalesce(*gaps, F.lit(None).cast("string")).alias(GAP),
+    )
+    reason = "reason"
+    while reason in found:
+        reason += "_"
+    if source.period is None:
+        return _named(rows, kept, found, F.coalesce(quoted(MISFIT), quoted(GAP)), reason), reason
+    policy = Policy("quarantine", "point" if source.empty == "point" else None)
+    admitted = admit(rows, source.period, name, policy)
+    texts = reason_texts(source.period)
+    verdicts = [F.when(F.expr(f"{admitted.verdict} = {code}"), F.lit(text)) for code, text in texts.items()]
+    judged = F.coalesce(F.col(admitted.names[MISFIT]), *verdicts, F.col(admitted.names[GAP]))
+    renamed = admitted.all_rows.select(
+        *(F.col(inner).alias(outer) for outer, inner in admitted.names.items()), judged.alias(JUDGEMENT)
+    )
+    return _named(renamed, kept, found, quoted(JUDGEMENT), reason), reason
+
+
+def _named(rows: DataFrame, kept: dict[str, Column], found: dict[str, str], judged: Column, reason: str) -> DataFrame:
+    return rows.select(
+        *(quoted(column).alias(f"fit {number}") for number, column in enumerate(kept)),
+        *(F.col(f"`raw {number}`") for number in range(len(found))),
+        judged.alias(reason),
+    )
+
+
+def _typed(name: str, source: Source, column: str, kind: str, found: str) -> tuple[Column, Column | None]:
+    """A column in its declared type, and where its values do not fit."""
+    value = quoted(column)
+    if found == kind:
+        return value, None
+    if source.format in TEXT_FORMATS and found == "string":
+        parsed = value.try_cast(kind)
+        return parsed, value.isNotNull() & parsed.isNull()
+    check_type(column, kind, found, name)
+    return value.cast(kind), None
+
+
+def quoted(name: str) -> Column:
+    """The column of this very name, whatever characters it has."""
+    ticked = name.replace("`", "``")
+    return F.col(f"`{ticked}`")

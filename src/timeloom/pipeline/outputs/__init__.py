@@ -1,0 +1,1 @@
+"""Outputs that change together: staging, journal, locks, recovery."""

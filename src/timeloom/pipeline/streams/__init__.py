@@ -1,0 +1,1 @@
+"""Streams in files: their definition, run, progress and signals."""

@@ -1,0 +1,1 @@
+"""Tables in files: formats, types, partitions, samples, and how many rows there are."""
