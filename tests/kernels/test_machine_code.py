@@ -121,7 +121,7 @@ KERNEL = """
 import warnings
 warnings.simplefilter("always")
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.stab_forest_stab import count_own
+from timeloom.kernels.stab_forest.stab import count_own
 import numpy as np
 print(count_own(np.array([1, 5, 9]), 0, 3, 4), count_own._cache.cache_path, sum(count_own.stats.cache_hits.values()))
 """

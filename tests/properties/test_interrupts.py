@@ -15,7 +15,7 @@ PROGRAM = """
 import importlib, os, signal, threading, time
 import numba, numpy as np, pyarrow as pa
 import timeloom as tl
-from timeloom.engines.threads import in_parallel
+from timeloom.engines.resources.threads import in_parallel
 
 released, turns = np.zeros(1, np.int64), np.zeros(1, np.int64)
 
@@ -27,7 +27,8 @@ def spin(released, turns):
 rows = pa.table({"start": [0, 1, 20], "end": [10, 11, 30], "v": [1, 2, 3]})
 history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 slide = tl.Slide(1, 2, 1)
-local = "timeloom.engines.local"
+local, timelines = "timeloom.engines.local", "timeloom.engines.timelines"
+importlib.import_module("timeloom.stab_forest.forest").SOON_JOINED = 0
 CALLS = [
     (lambda: tl.join(rows, rows), f"{local}.join", "find"),
     (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),
@@ -37,15 +38,15 @@ CALLS = [
     (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.joins.skip_join", "skip_join_pairs"),
     (lambda: tl.count_join(rows, rows), f"{local}.count_join", "counts_by"),
     (lambda: tl.top_k(rows, rows, 1), f"{local}.count_join", "counts_by"),
-    (lambda: tl.temporal_join(rows, rows), "timeloom.engines.timelines.sequenced", "find"),
-    (lambda: tl.temporal_antijoin(rows, rows), "timeloom.engines.timelines.sequenced", "subtract"),
-    (lambda: tl.temporal_aggregate(rows, {"t": ("v", "sum")}), "timeloom.engines.timelines.measure_task", "integer_sums"),
+    (lambda: tl.temporal_join(rows, rows), f"{timelines}.sequenced", "find"),
+    (lambda: tl.temporal_antijoin(rows, rows), f"{timelines}.sequenced", "subtract"),
+    (lambda: tl.temporal_aggregate(rows, {"t": ("v", "sum")}), f"{timelines}.measure_task", "integer_sums"),
     (lambda: tl.depth(rows), f"{local}.temporal_aggregate", "sweep"),
     (lambda: tl.coalesce(rows), "timeloom.kernels.sequenced.coalesce", "coalesce"),
     (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
     (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
     (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),
-    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.forest", "skip_join"),
+    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.reaching", "skip_join"),
     (lambda: in_parallel([lambda: numba.get_num_threads() > 0] * 8, 2), "numba", "get_num_threads"),
 ]
 

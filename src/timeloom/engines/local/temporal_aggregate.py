@@ -1,29 +1,17 @@
 """Temporal aggregation on local tables."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.resources.threads import aside, cores, in_parallel
+from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.frames import require_columns, to_arrow
-from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.period_writer import PeriodWriter
-from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.timelines.aggregation import measured, sweep
 from timeloom.engines.timelines.grouped import Grouped, window_ticks
-from timeloom.engines.timelines.measure_task import Sweep
-from timeloom.engines.timelines.measures import CallFailedError, evaluate
-from timeloom.errors import InvalidInputError
 from timeloom.model.explanation import Explanation
-from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
-
-SHARING = ("count", "sum", "avg")
-"""The functions that need counts or sums of a column, which are then computed once."""
 
 
 def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
@@ -48,45 +36,3 @@ def explain_temporal_aggregate(df: object, request: AggregateRequest) -> Explana
     facts = {"algorithm": "dip" if dip else "sweep", "rows": table.num_rows, "groups by": list(request.by)}
     why = "both endpoints are sorted once, and each row enters and leaves once, however long it lasts"
     return Explanation("temporal_aggregate", "local", facts, ("it was asked for" if dip else why,))
-
-
-def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
-    """Make the timeline; to show empty time, a filler without values spans each group."""
-    starts, ends = grouped.starts, grouped.ends
-    if request.fill:
-        low, high, _ = grouped.spans()
-        starts, ends = np.concatenate([starts, low]), np.concatenate([ends, high])
-    swept = Sweep.of(starts, ends, grouped.starts.size, threads, dip=request.algorithm == "dip")
-    return replace(swept, line=grouped.cut(swept.line))
-
-
-def measured(
-    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, periods: "dict[str, Any]"
-) -> "dict[str, pa.Array]":
-    """Every measure: those that can share sums one after the other, the rest side by side.
-
-    The user's own functions are called one at a time, by the thread that called the verb.
-    """
-    wanted = table.select(sorted({measure.column for measure in measures if measure.column is not None}))
-    source = Source(wanted if grouped.rows.size == table.num_rows else take_rows(wanted, pa.array(grouped.rows)))
-    ours: dict[Any, list[Measure]] = {}
-    theirs: dict[Any, list[Measure]] = {}
-    for measure in measures:
-        apart = measure.function not in SHARING
-        tasks = theirs if callable(measure.function) else ours
-        tasks.setdefault((measure.column, measure.name if apart else ""), []).append(measure)
-
-    def task(column: str | None, some: list[Measure]) -> Callable[[], dict[str, pa.Array]]:
-        return partial(evaluate, swept, some, None if column is None else source.column(column))
-
-    try:
-        results = aside(in_parallel, [task(column, some) for (column, _), some in ours.items()], swept.threads)
-        results += [task(column, some)() for (column, _), some in theirs.items()]
-    except CallFailedError as error:
-        at = {name: column[error.period].as_py() for name, column in periods.items()}
-        where = ", ".join(f"{name}={value}" for name, value in at.items())
-        raise InvalidInputError(
-            f"aggregate {error.measure.name!r}: its function raised {error} for the period with {where}"
-        ) from error
-    found = {name: column for result in results for name, column in result.items()}
-    return {measure.name: found[measure.name] for measure in measures}

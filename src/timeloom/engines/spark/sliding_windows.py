@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from timeloom.engines.local import sliding_windows as local
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
 from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
+from timeloom.engines.windows import steps as window_steps
 from timeloom.engines.windows.history import read_history
 from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
 from timeloom.errors import UsageError
@@ -99,20 +99,20 @@ class Plan:
     def changes(self) -> DataFrame:
         """The rows that enter and leave."""
         none = self.history.sys_start
-        schema = _spark_schema(local.changes(self.sample, none, none, self.request.steps).schema)
+        schema = _spark_schema(window_steps.changes(self.sample, none, none, self.request.steps).schema)
         task = partial(_changes, request=self.request, windows=self.windows)
         return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
     def members(self, columns: list[str], names: list[str]) -> DataFrame:
         """The rows inside each step: the step, and these columns under other names; named by position."""
         none = self.history.sys_start
-        sample = local.members(self.sample.select(columns).rename_columns(names), none, none)
+        sample = window_steps.members(self.sample.select(columns).rename_columns(names), none, none)
         task = partial(_members, request=self.request, windows=self.windows, columns=columns, names=names)
         return mapped_by_place(self.rows, self.schema.names, task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
         """The rows with an invalid period, and why."""
-        sample = local.admit_history(self.sample, self.request)[1]
+        sample = window_steps.admit_history(self.sample, self.request)[1]
         task, schema = partial(_rejected, request=self.request), _spark_schema(sample.schema)
         return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
@@ -124,7 +124,7 @@ class Plan:
         joined = reduce(lambda left, right: left.join(right, STEP, "left"), pieces, steps)
         names = [STEP]
         if request.bounds:
-            bounds = pa.table({STEP: _axis(request)} | local.window_columns(self.windows, self.history))
+            bounds = pa.table({STEP: _axis(request)} | window_steps.window_columns(self.windows, self.history))
             joined = joined.join(F.broadcast(spark.createDataFrame(bounds, _spark_schema(bounds.schema))), STEP)
             names = bounds.column_names
         measures = [self._finished(measure).alias(f"m{at}") for at, measure in enumerate(request.measures)]
@@ -173,7 +173,7 @@ class Plan:
     def _measured(self, measures: tuple[Measure, ...]) -> dict[str, pa.Array]:
         """The measures of no rows, for their types."""
         none = self.history.sys_start
-        return local.step_measures(self.sample, none, none, 0, measures, 1)
+        return window_steps.step_measures(self.sample, none, none, 0, measures, 1)
 
     def _finished(self, measure: Measure) -> Column:
         """A measure from its parts, or as it was computed from rows."""
@@ -211,14 +211,14 @@ def _axis(request: WindowRequest) -> pa.Array:
 
 def _runs(batch: pa.RecordBatch, request: WindowRequest, windows: Windows) -> tuple[pa.Table, Ticks, Ticks]:
     """The valid rows of a batch and their runs of steps."""
-    table, _ = local.admit_history(pa.Table.from_batches([batch]), request)
+    table, _ = window_steps.admit_history(pa.Table.from_batches([batch]), request)
     history = read_history(table, request.sys_period, request.app_period)
     return table, *step_runs(history, windows, MEANING_CODES[request.meaning], 1)
 
 
 def _changes(batches: Batches, request: WindowRequest, windows: Windows) -> Batches:
     for batch in batches:
-        yield from local.changes(*_runs(batch, request, windows), request.steps).to_batches()
+        yield from window_steps.changes(*_runs(batch, request, windows), request.steps).to_batches()
 
 
 def _members(
@@ -226,12 +226,12 @@ def _members(
 ) -> Batches:
     for batch in batches:
         table, enter, leave = _runs(batch, request, windows)
-        yield from local.members(table.select(columns).rename_columns(names), enter, leave).to_batches()
+        yield from window_steps.members(table.select(columns).rename_columns(names), enter, leave).to_batches()
 
 
 def _rejected(batches: Batches, request: WindowRequest) -> Batches:
     for batch in batches:
-        yield from local.admit_history(pa.Table.from_batches([batch]), request)[1].to_batches()
+        yield from window_steps.admit_history(pa.Table.from_batches([batch]), request)[1].to_batches()
 
 
 def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Measure, ...]) -> Batches:
@@ -259,7 +259,7 @@ def _added(
 ) -> dict[str, pa.Array]:
     tables, enters, leaves = zip(*waiting, strict=True)
     enter, leave = np.concatenate(enters), np.concatenate(leaves)
-    found = local.step_measures(pa.concat_tables(tables), enter, leave, request.steps, parts, 1)
+    found = window_steps.step_measures(pa.concat_tables(tables), enter, leave, request.steps, parts, 1)
     if total is None:
         return found
     return {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
@@ -268,5 +268,5 @@ def _added(
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:
     """Measures of all rows of one step."""
     none = np.zeros(rows.num_rows, np.int64)
-    found = local.step_measures(rows, none, none + 1, 0, measures, 1)
+    found = window_steps.step_measures(rows, none, none + 1, 0, measures, 1)
     return [found[one.name].cast(kind) for one, kind in zip(measures, kinds, strict=True)]

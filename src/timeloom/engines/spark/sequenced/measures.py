@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
 
-from timeloom.engines.local.temporal_aggregate import measured, sweep
 from timeloom.engines.spark.sequenced.rows import Delivery, Writer
+from timeloom.engines.timelines.aggregation import measured, sweep
 from timeloom.engines.timelines.grouped import Grouped
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import evaluate
