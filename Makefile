@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lowest bench fuzz clean
+.PHONY: help setup demo test check lowest bench fuzz stress clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 
 fuzz: $(READY) ## random calls, laws, texts and files against the reference: make fuzz MINUTES=10 SEED=1
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
+
+stress: $(READY) ## threads against every public class: make stress MINUTES=10
+	@PYTHONPATH=tests $(BIN)/python -m threads --minutes $(or $(MINUTES),5)
 
 clean: ## remove the environment and all caches
 	@rm -rf $(VENV) $(VENV)-lowest .mypy_cache .ruff_cache out
