@@ -48,7 +48,7 @@ _HOME = {
     "Explanation": "model.explanation",
     "InvalidInputError": "errors",
     "Period": "model.period",
-    "Quarantined": "engines.admission",
+    "Quarantined": "engines.tables.validity",
     "Relation": "model.relation",
     "StabForest": "stab_forest.forest",
     "StorageError": "errors",
