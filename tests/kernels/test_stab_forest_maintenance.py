@@ -266,11 +266,11 @@ def test_handles_finish_once_and_in_their_own_forest():
         (lambda f: f.extend(7), UsageError, r"int is no table; expected arrays of starts and ends, or a table"),
         (lambda f: f.multi_stab([1], c=0), UsageError, r"c=0 is no threshold"),
         (lambda f: f.stab_many([1], c=2**63), UsageError, r"expected an integer from 1 to 2147483647"),
-        (lambda f: f.skip_join(f, c=True), UsageError, r"c=True is no threshold"),
+        (lambda f: f.skip_join(f, c=True), UsageError, r"c=True is of type bool; c takes a whole number"),
         (lambda f: f.multi_stab([1], variant="evens"), UsageError, r"Did you mean 'events'"),
         (lambda f: f.stab(1, window=(3, 3)), InvalidInputError, r"window \[3, 3\) is empty"),
         (lambda f: f.stab(1, window=3), UsageError, r"window=3; expected two instants"),
-        (lambda f: f.skip_join([1, 2]), UsageError, r"other takes a StabForest or a tuple of 2"),
+        (lambda f: f.skip_join([1, 2]), UsageError, r"starts has 0 dimensions; expected a list"),
         (lambda f: StabForest(order="end"), UsageError, r"order='end' is unknown"),
     ],
 )
