@@ -14,8 +14,8 @@ HEAD_BITS = 61
 EXACT = 1 << 53
 """Integers up to here are doubles, and their quotient is rounded once by the processor."""
 
-LEAST_EXPONENT = -1074
-"""The smallest double is two to this power."""
+LEAST_EXPONENT, LEAST_NORMAL = -1074, -1022
+"""The smallest double is two to the first power; from the second on doubles have all their bits."""
 
 
 WORD_SIZE, DIGIT_SIZE, SPLITTER = 2.0**60, 2.0**30, 2.0**27 + 1
@@ -60,17 +60,19 @@ def nearest_quotient(magnitude: Ticks, count: int, exponent: int) -> float:
 @compiled
 def rounded(head: int, exponent: int) -> float:
     """The double nearest to ``head * 2**exponent``; the last bit of a head of many bits stands for what follows."""
-    dropped = LEAST_EXPONENT - exponent
-    if dropped > 0:
-        # Below the normal range fewer bits remain, and they are rounded here, so that it happens once.
-        if dropped > HEAD_BITS + 1:
-            return 0.0
-        kept, below = head >> dropped, head & ((1 << dropped) - 1)
-        half = 1 << (dropped - 1)
-        kept += below > half or (below == half and kept & 1 == 1)
-        return math.ldexp(float(kept), LEAST_EXPONENT)
     fraction, binary = math.frexp(float(head))
-    return math.inf if binary + exponent > 1024 else math.ldexp(fraction, binary + exponent)
+    if binary + exponent > LEAST_NORMAL:
+        return math.inf if binary + exponent > 1024 else math.ldexp(fraction, binary + exponent)
+    # Below the normal range fewer bits remain, and they are rounded here, so that it happens once.
+    dropped = LEAST_EXPONENT - exponent
+    if dropped <= 0:
+        return math.ldexp(float(head), exponent)
+    if dropped > HEAD_BITS + 1:
+        return 0.0
+    kept, below = head >> dropped, head & ((1 << dropped) - 1)
+    half = 1 << (dropped - 1)
+    kept += below > half or (below == half and kept & 1 == 1)
+    return math.ldexp(float(kept), LEAST_EXPONENT)
 
 
 @compiled
