@@ -75,7 +75,7 @@ def test_a_run_killed_in_mid_write_leaves_the_old_output_and_the_next_one_cleans
     run_file("p.yml")
     before = contents(here / "out")
     program = (
-        "import time; from timeloom.pipeline import local; write = local.write_table\n"
+        "import time; from timeloom.pipeline.engines import local; write = local.write_table\n"
         "def slow(path, *rest, **how):\n"
         "    rows = write(path, *rest, **how)\n"
         "    if 'busy' in path: print('written', flush=True); time.sleep(600)\n"
@@ -165,7 +165,7 @@ def test_a_run_that_is_asked_to_end_cleans_up_and_writes_its_report(here, number
     run_file("p.yml")
     before = contents(here / "out")
     program = (
-        "import sys, time; from timeloom.pipeline import local; write = local.write_table\n"
+        "import sys, time; from timeloom.pipeline.engines import local; write = local.write_table\n"
         "def slow(path, *rest, **how):\n"
         "    if 'busy' in path: print('writing', flush=True); time.sleep(600)\n"
         "    return write(path, *rest, **how)\n"
