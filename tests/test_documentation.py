@@ -1,0 +1,151 @@
+"""The documentation is true: examples print what they show, files are sound, links lead somewhere."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from timeloom.cli.main import program
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.streams.check import load_file
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+SECRETS = {"DB_PASSWORD": "hush"}
+"""The variables that pipelines of the documentation name."""
+
+PATH_ROOTS = (ROOT, ROOT / "src/timeloom", ROOT / "src/timeloom/engines/spark")
+"""Where the paths that pages name begin: the repository, the package, and for the pages on Spark its engine."""
+
+PAST = ("CHANGELOG.md",)
+"""Pages that speak of what was."""
+
+
+def named(page):
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+def needs_spark(page):
+    return any(re.search(r"\bspark\b", block) for block in blocks(page, "python"))
+
+
+def run(page, names):
+    """Run a page's blocks one after the other, as a reader would; those with prompts must print what they show."""
+    told = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for number, block in enumerate(blocks(page, "python"), start=1):
+        name = f"{named(page)}, block {number}"
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, names, name, str(page), 0)
+            runner.run(test, out=told.append, clear_globs=False)
+            names.update(test.globs)
+        else:
+            exec(compile(block, name, "exec"), names)
+    assert not told, "".join(told)
+
+
+WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
+LOCAL = [page for page in WITH_PYTHON if not needs_spark(page)]
+
+
+@pytest.mark.parametrize("page", LOCAL, ids=named)
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(page, {})
+
+
+@pytest.mark.spark
+def test_the_python_of_pages_on_spark_runs(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pages = [page for page in WITH_PYTHON if needs_spark(page)]
+    assert [named(page) for page in pages] == ["docs/spark.md", "docs/streaming.md"]
+    for page in pages:
+        run(page, {"spark": spark.newSession()})
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "yaml")], ids=named)
+def test_the_files_of_a_page_are_sound(page, tmp_path):
+    for number, block in enumerate(blocks(page, "yaml")):
+        file = tmp_path / f"{number}.yml"
+        file.write_text(block)
+        load_file(str(file), Secrets(SECRETS))
+
+
+def parse(words):
+    """Read a command as the program would, down to the last option, and run nothing."""
+    command, context = program(), None
+    while True:
+        context = command.make_context(words[0], words[1:], parent=context)
+        rest = [*getattr(context, "_protected_args", ()), *context.args]
+        if not hasattr(command, "get_command"):
+            return
+        _, command, rest = command.resolve_command(context, rest)
+        words = [command.name, *rest]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=named)
+def test_the_commands_of_a_page_are_understood(page):
+    targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    for line in "".join(blocks(page, "sh")).splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] == "timeloom":
+            parse(words)
+        elif words and words[0] == "make":
+            assert words[1] in targets, line
+
+
+def test_commands_named_in_the_text_exist():
+    group = program()
+    known = group.list_commands(None)
+    for page in PAGES:
+        for command in re.findall(r"`timeloom ([a-z][a-z-]*)\b", page.read_text()):
+            assert command in known, f"{named(page)}: timeloom {command}"
+
+
+def test_every_block_is_looked_at():
+    """A block without a language is a drawing; one in a language that is not tried would go stale unseen."""
+    for page in PAGES:
+        languages = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
+        assert set(languages) <= {"", "python", "yaml", "sh"}, named(page)
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if re.match(r"[a-z]+:", target):
+            continue
+        place, _, anchor = target.partition("#")
+        found = (page.parent / place).resolve() if place else page
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in PAST], ids=named)
+def test_paths_that_are_named_exist(page):
+    for path in re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|yml|toml|txt|sh))`", page.read_text()):
+        starts = [page.parent, *PATH_ROOTS]
+        assert any((start / path).exists() for start in starts), path
+
+
+def test_pages_are_reached_from_the_first():
+    """From README.md, by links, a reader comes to every page."""
+    seen, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        seen.add(page)
+        links = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text())
+        ahead += [found for link in links if (found := (page.parent / link).resolve()) not in seen]
+    assert {named(page) for page in PAGES} - {named(page) for page in seen} == set(PAST)
