@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from timeloom.model import allen, count_join, iseql, join, measures, sequenced
 from timeloom.operators.registry import verbs
@@ -138,3 +139,14 @@ def test_the_drawn_tree_is_the_tree():
         drawn.add("/".join(above))
     packages = {str(file.parent.relative_to(PACKAGE)) for file in PACKAGE.rglob("__init__.py")} - {"."}
     assert drawn == packages
+
+
+def test_hooks_run_what_the_gates_run():
+    """The hooks of pre-commit are the commands of `make check`, in their order, on the whole tree."""
+    makefile = (ROOT / "Makefile").read_text()
+    gates = re.findall(r"^\t@\$\(BIN\)/(.*)$", re.search(r"^check:.*\n((?:\t.*\n)+)", makefile, re.M)[1], re.M)
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"
+    assert [hook["entry"] for hook in local["hooks"]] == [f".venv/bin/{gate}" for gate in gates]
+    for hook in local["hooks"]:
+        assert (hook["language"], hook["pass_filenames"], hook["always_run"]) == ("system", False, True)

@@ -140,6 +140,14 @@ def test_paths_that_are_named_exist(page):
         assert any((start / path).exists() for start in starts), path
 
 
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_modules_in_tables_of_folders_exist(page):
+    """A row that begins with a folder names modules of that folder."""
+    for folder, rest in re.findall(r"^\| `([\w/]+)/` \|(.*)$", page.read_text(), re.M):
+        for module in re.findall(r"`([\w*]+\.py)`", rest):
+            assert any([*(start / folder).glob(module)] for start in PATH_ROOTS), f"{folder}/{module}"
+
+
 def test_pages_are_reached_from_the_first():
     """From README.md, by links, a reader comes to every page."""
     seen, ahead = set(), [ROOT / "README.md"]
