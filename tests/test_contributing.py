@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -54,6 +55,7 @@ def recipe(kind):
     return re.findall(r"^\| `([^`]+)` \| (.+) \| (.+) \|$", section, re.M)
 
 
+@cache
 def values(file):
     """The texts that a module works with, documentation aside."""
     tree = ast.parse(file.read_text())
