@@ -34,7 +34,7 @@ def nearest(value):
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def added(values, count=1):

@@ -1,4 +1,4 @@
-"""Steps of a window query over a table, for every engine: the rows inside, measured, listed, or told by what changes."""
+"""Steps of a window query over a table, for every engine: the rows inside, measured, listed, or told by changes."""
 
 from functools import partial
 
