@@ -38,3 +38,11 @@ def searched(monkeypatch):
     """Broadcast joins that are searched in SQL, though no side is large."""
     monkeypatch.setattr("timeloom.engines.spark.matching.index_probe.LARGE_BYTES", 0)
     monkeypatch.setattr("timeloom.engines.spark.matching.index_probe.TIMES_LARGER", 0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Whatever asks for the session is a test on Spark, said or not."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
