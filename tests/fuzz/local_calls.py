@@ -42,7 +42,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Fit:
-    """The rows of a side that take part: their positions, half-open ticks and keys."""
+    """The rows of a side that take part, with positions, half-open ticks and keys; how many are handed out beside."""
 
     at: list[int]
     spans: list[tuple[int, int]]
@@ -60,7 +60,7 @@ def fit(side: Side, policy: tuple[str, str | None]) -> Fit:
         if fate[verdict] == "error":
             raise RefusedError
         if fate[verdict] in ("drop", "quarantine"):
-            rejected += 1
+            rejected += fate[verdict] == "quarantine"
             continue
         at.append(number)
         spans.append((start, start + 1 if fate[verdict] == "point" else end))
