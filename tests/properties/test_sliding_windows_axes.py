@@ -96,7 +96,7 @@ def test_any_two_axes_equal_the_definition(drawn, sys, app, ratio, steps, meanin
 
 LAST, FIRST = 2**63 - 1, -(2**63)
 EDGES = st.one_of(st.integers(LAST - 6, LAST - 1), st.integers(FIRST + 1, FIRST + 6), st.integers(-3, 3))
-FAR = st.one_of(EDGES, st.integers(-(2**65), 2**65))
+FAR = st.one_of(EDGES, st.integers(FIRST, LAST))
 
 
 @st.composite
@@ -121,8 +121,8 @@ def inside(row, sys, app, meaning):
 
 @given(
     st.lists(st.tuples(edge_periods(), edge_periods()), max_size=6),
-    st.tuples(EDGES, st.integers(1, 2**64), FAR),
-    st.tuples(EDGES, st.integers(1, 2**64), FAR),
+    st.tuples(EDGES, st.integers(1, LAST), FAR),
+    st.tuples(EDGES, st.integers(1, LAST), FAR),
     RATIOS,
     MEANINGS,
 )

@@ -68,6 +68,10 @@ def _read_argument(parameter: inspect.Parameter, value: Any) -> Any:
     try:
         return _read(parameter.annotation, value)
     except Refused:
+        if isinstance(value, str) and not is_text(value):
+            raise UsageError(
+                f"{parameter.name}={shown(value)} has half of a surrogate pair; give text that can be written"
+            ) from None
         wanted = " or ".join(_described(parameter.annotation))
         raise UsageError(
             f"{parameter.name}={shown(value)} is of type {type(value).__name__}; {parameter.name} takes {wanted}"

@@ -53,7 +53,7 @@ class Period:
             raise UsageError(f"closed={shown(self.closed)} is unknown. {did_you_mean(self.closed, known)}")
         object.__setattr__(self, "closed", spelled)
         if not isinstance(self.truncate, bool):
-            raise UsageError(f"truncate={self.truncate!r} is no choice; give True or False")
+            raise UsageError(f"truncate={shown(self.truncate)} is no choice; give True or False")
         if isinstance(self.open_end, list):
             object.__setattr__(self, "open_end", tuple(self.open_end))
         elif isinstance(self.open_end, set | frozenset):  # results write the first sentinel: it must be the same always
@@ -72,11 +72,11 @@ class Period:
             return cls._of_mapping(value)
         if not isinstance(value, tuple | list):
             raise UsageError(
-                f"period={value!r} is no period; give (start, end), a mapping with start and end, or "
+                f"period={shown(value)} is no period; give (start, end), a mapping with start and end, or "
                 "tl.Period(start, end, ...)"
             )
         if len(value) != 2:
-            raise UsageError(f"period={value!r} has {len(value)} parts; give two column names, start and end")
+            raise UsageError(f"period={shown(value)} has {len(value)} parts; give two column names, start and end")
         return cls(*value)
 
     @classmethod
@@ -84,10 +84,12 @@ class Period:
         known = [field.name for field in fields(cls)]
         for name in value:
             if name not in known:
-                raise UsageError(f"period={value!r} has an unknown {name!r}. {did_you_mean(str(name), known)}")
+                raise UsageError(f"period={shown(value)} has an unknown {shown(name)}. {did_you_mean(name, known)}")
         for name in ("start", "end"):
             if name not in value:
-                raise UsageError(f"period={value!r} has no {name!r}; give the names of both columns, start and end")
+                raise UsageError(
+                    f"period={shown(value)} has no {name!r}; give the names of both columns, start and end"
+                )
         return cls(**value)
 
     @property

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from timeloom.engines.tables.ticks import TimeType
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.stab_forest.instants import written
@@ -24,7 +24,7 @@ class Arrivals:
 
     def __init__(self, order: Order, axis: TimeType | None = None) -> None:
         if order not in get_args(Order):
-            raise UsageError(f"order={order!r} is unknown. {did_you_mean(str(order), get_args(Order))}")
+            raise UsageError(f"order={shown(order)} is unknown. {did_you_mean(order, get_args(Order))}")
         self.order = order
         self.axis = axis
         self.due = False

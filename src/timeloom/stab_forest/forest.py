@@ -211,7 +211,7 @@ class StabForest:
         try:
             number = operator.index(event)
         except TypeError as error:
-            raise UsageError(f"event={event!r} is no id; expected an integer that append returned") from error
+            raise UsageError(f"event={shown(event)} is no id; expected an integer that append returned") from error
         start = self._shared.follow(number)
         return Handle(number, written(start, self._shared.arrivals.axis), self)
 
@@ -224,7 +224,7 @@ class StabForest:
         if not isinstance(handle, Handle):
             raise UsageError(f"{shown(handle)} is no handle; expected what begin() returned")
         if handle.owner is not self:
-            raise UsageError(f"{handle!r} belongs to another forest; finish it with the forest that began it")
+            raise UsageError(f"{shown(handle)} belongs to another forest; finish it with the forest that began it")
         if end is None:
             raise InvalidInputError(f"end=None leaves event {handle.id} open; expected when it ended")
         self._shared.finish(handle.id, end)

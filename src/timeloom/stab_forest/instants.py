@@ -10,7 +10,7 @@ import pyarrow as pa
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.engines.tables.validity import admit
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.order import Ticks
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import Policy
@@ -60,14 +60,14 @@ def read_instant(value: Any, kind: TimeType | None, what: str) -> tuple[TimeType
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         expected = "an integer tick, a date or a timestamp" if kind is None else _expected(kind)
         because = "" if isinstance(error, TypeError) else f" ({error})"
-        raise UsageError(f"{what}={value!r} is {type(value).__name__}{because}; expected {expected}") from error
+        raise UsageError(f"{what}={shown(value)} is {type(value).__name__}{because}; expected {expected}") from error
     if kind is not None and found.axis is not kind.axis:
         raise UsageError(
-            f"{what}={value!r} is {type(value).__name__} ({found.axis.value}), but the forest's axis is "
+            f"{what}={shown(value)} is {type(value).__name__} ({found.axis.value}), but the forest's axis is "
             f"{kind.axis.value}; expected {_expected(kind)}"
         )
     if not MIN_TICK <= tick <= MAX_TICK:
-        raise InvalidInputError(f"{what}={value!r} does not fit into int64; expected {MIN_TICK} to {MAX_TICK}")
+        raise InvalidInputError(f"{what}={shown(value)} does not fit into int64; expected {MIN_TICK} to {MAX_TICK}")
     return found, tick
 
 
@@ -173,7 +173,7 @@ def read_window(window: Window | None, kind: TimeType | None) -> tuple[int, int]
     try:
         begin, end = window
     except (TypeError, ValueError) as error:
-        raise UsageError(f"window={window!r}; expected two instants, (begin, end)") from error
+        raise UsageError(f"window={shown(window)}; expected two instants, (begin, end)") from error
     found, first = read_instant(begin, kind, "window begin")
     last = MAX_TICK if end is None else one_tick(end, found, "window end")
     if last <= first:
@@ -226,7 +226,9 @@ def _parsed(text: str, kind: TimeType, what: str) -> date:
     try:
         return date.fromisoformat(text) if kind.axis is Axis.DATE else datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"{what}={text!r} is no {kind.axis.value} ({error}); expected {_expected(kind)}") from error
+        raise UsageError(
+            f"{what}={shown(text)} is no {kind.axis.value} ({error}); expected {_expected(kind)}"
+        ) from error
 
 
 def _expected(kind: TimeType) -> str:
@@ -264,7 +266,9 @@ def _require_one_kind(values: Any, what: str) -> None:
             kinds.setdefault(read_instant(value, None, f"{what}[{row}]")[0].axis, (row, value))
     if len(kinds) > 1:
         (first, one), (second, other) = list(kinds.values())[:2]
-        raise UsageError(f"{what} mixes axes: row {first} is {one!r}, row {second} is {other!r}; give values of one")
+        raise UsageError(
+            f"{what} mixes axes: row {first} is {shown(one)}, row {second} is {shown(other)}; give values of one"
+        )
 
 
 def _is_missing(value: Any) -> bool:

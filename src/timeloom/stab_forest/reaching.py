@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.kernels.joins.skip_join import skip_join
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import NODES
@@ -24,7 +24,7 @@ def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin:
 def reach(index: EventIndex, c: int, variant: Variant) -> int:
     """How many events ahead an instant may lie before the index is asked."""
     if variant not in get_args(Variant):
-        raise UsageError(f"variant={variant!r} is unknown. {did_you_mean(str(variant), get_args(Variant))}")
+        raise UsageError(f"variant={shown(variant)} is unknown. {did_you_mean(variant, get_args(Variant))}")
     if variant == "auto":
         return reach_of(threshold_of(c), int(index.forest.counts[NODES]))
     return len(index) if variant == "events" else 0
@@ -33,5 +33,5 @@ def reach(index: EventIndex, c: int, variant: Variant) -> int:
 def threshold_of(c: int) -> int:
     """Check a threshold constant."""
     if not isinstance(c, int) or isinstance(c, bool) or not 1 <= c <= MOST:
-        raise UsageError(f"c={c!r} is no threshold; expected an integer from 1 to {MOST}")
+        raise UsageError(f"c={shown(c)} is no threshold; expected an integer from 1 to {MOST}")
     return c

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.ticks import TimeType
-from timeloom.errors import UsageError
+from timeloom.errors import UsageError, shown
 from timeloom.model.options import checked
 from timeloom.model.ticks import MIN_TICK
 from timeloom.stab_forest.forest import StabForest
@@ -97,5 +97,7 @@ class LiveForest(Guarded):
             raise UsageError("no instant is complete yet; push events, or say until when all have been given")
         instant = now if at is None else self.type.ticks_of(at, "at")
         if instant > now:
-            raise UsageError(f"at={at!r} lies after the last complete instant; what is active then is not known yet")
+            raise UsageError(
+                f"at={shown(at)} lies after the last complete instant; what is active then is not known yet"
+            )
         return instant

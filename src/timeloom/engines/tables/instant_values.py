@@ -46,7 +46,7 @@ def instant_tick(value: Any, axis: Axis) -> int:
 def _integer(value: Any) -> int:
     if isinstance(value, pa.Scalar) and pa.types.is_integer(value.type):
         value = value.as_py()
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer):
         raise InvalidInputError(f"it is a {type(value).__name__}; expected an integer, as the column has")
     return int(value)
 
@@ -59,7 +59,7 @@ def _parsed(text: str, axis: Axis) -> int:
     }[axis]
     try:
         parsed = pa.array([text]).cast(kind)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeEncodeError) as error:
         raise InvalidInputError(str(error)) from error
     return int(parsed.view(pa.int32() if axis is Axis.DATE else pa.int64())[0].as_py())
 

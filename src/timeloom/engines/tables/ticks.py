@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.instant_values import instant_tick
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 
@@ -109,7 +109,7 @@ class TimeType:
         try:
             return instant_tick(value, self.axis)
         except InvalidInputError as error:
-            raise UsageError(f"{what}={value!r} does not fit the period's type {self.arrow}: {error}") from error
+            raise UsageError(f"{what}={shown(value)} does not fit the period's type {self.arrow}: {error}") from error
 
 
 def column_ticks(
