@@ -8,7 +8,7 @@ from timeloom.query.text import deepest, error_at
 
 
 @checked
-def sql(text: str, /, **tables: Any) -> Any:
+def sql(text: Any, /, **tables: Any) -> Any:
     """Run a query with sliding windows or temporal joins over tables.
 
     Parameters
