@@ -152,4 +152,4 @@ def test_zeros_and_not_a_number_are_one_key_each(spark):
 
 def _zero(given: pa.Table) -> pa.Table:
     """The same with one zero."""
-    return given.set_column(0, "k", pa.array([key and key + 0.0 for key in given["k"].to_pylist()]))
+    return given.set_column(0, "k", pa.array([None if key is None else key + 0.0 for key in given["k"].to_pylist()]))

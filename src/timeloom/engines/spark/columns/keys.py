@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import Admitted, cast_back
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import shared_type, unequal
 from timeloom.errors import InvalidInputError
@@ -41,7 +41,7 @@ def as_given(frame: DataFrame, schema: T.StructType, admitted: Admitted) -> Data
         return frame
     places = [f"c{number}" for number in range(len(schema))]
     columns = [
-        F.col(place).cast(given.get(field.name, field).dataType).alias(field.name, metadata=field.metadata or {})
+        cast_back(F.col(place), given.get(field.name, field).dataType).alias(field.name, metadata=field.metadata or {})
         for place, field in zip(places, schema, strict=True)
     ]
     return frame.toDF(*places).select(*columns)

@@ -78,13 +78,18 @@ class Admitted:
         """The user's columns, in the types that they were given."""
         pairs = zip(self.schema, self.given, strict=True)
         columns = [(F.col(self.column(given.name)), here.dataType, given.dataType) for here, given in pairs]
-        return [column if here == given else column.cast(given) for column, here, given in columns]
+        return [column if here == given else cast_back(column, given) for column, here, given in columns]
 
     @property
     def rejected(self) -> DataFrame:
         """The quarantined rows: the user's columns, and the reason."""
         rows = self.all_rows.where(self.quarantined).select(*self.refused, self.reason)
         return rows.toDF(*self.given.names, free_name("reason", self.given.names))
+
+
+def cast_back(column: Column, kind: T.DataType) -> Column:
+    """A column in the type that the user gave it; one that has no type holds nulls only."""
+    return F.lit(None) if isinstance(kind, T.NullType) else column.cast(kind)
 
 
 def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitted:
