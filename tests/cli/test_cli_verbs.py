@@ -184,7 +184,7 @@ def made_up(
 
 
 def test_options_of_each_kind_are_derived_from_annotations():
-    verb = Verb("made_up", made_up, ("df",))
+    verb = Verb("made_up", made_up, ("df",), made_up, explains=False)
     seen = {}
     command = make_command(verb, lambda **given: seen.update(call_values(verb, given)), [])
     typed = "t.csv --aggregate n=count --aggregates total=price:sum --k 3 --by a,b --by c --within 5min --sys 100,4,1"

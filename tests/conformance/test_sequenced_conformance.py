@@ -12,12 +12,16 @@ from pyspark.sql import functions as F
 
 import timeloom as tl
 from timeloom.engines.spark import coalesce, gaps, temporal_aggregate, temporal_antijoin, temporal_join
+from timeloom.model.measures import read_measures
+from timeloom.model.naming import Keys
 from timeloom.model.policy import Policy
-from timeloom.model.sequenced import CoalesceRequest, GapsRequest
-from timeloom.operators import temporal_aggregate as aggregate_verb
-from timeloom.operators import temporal_antijoin as antijoin_verb
-from timeloom.operators import temporal_join as join_verb
-from timeloom.operators.options import arguments
+from timeloom.model.sequenced import (
+    AggregateRequest,
+    AntijoinRequest,
+    CoalesceRequest,
+    GapsRequest,
+    TemporalJoinRequest,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -111,9 +115,7 @@ def test_temporal_aggregate(spark, by):
     frame = on_spark(spark, rows)
     cases = []
     for fill, within, sliced in [(False, None, SLICES), (False, (3, 37), [7]), (True, None, [7])]:
-        request = aggregate_verb._request(
-            arguments(tl.temporal_aggregate, frame, MEASURES, by=by, fill=fill, within=within)
-        )
+        request = AggregateRequest(read_measures(MEASURES), by, tl.Period(), Policy(), fill, within)
         expected = tl.temporal_aggregate(rows, MEASURES, by=by, fill=fill, within=within)
         for slices in sliced:
             plan = temporal_aggregate.temporal_aggregate(frame, request, slices)
@@ -127,7 +129,7 @@ def test_temporal_antijoin(spark, on):
     right = right.filter(pc.is_valid(right["end"]))
     frames = on_spark(spark, left), on_spark(spark, right)
     expected = tl.temporal_antijoin(left, right, on=on)
-    request = antijoin_verb._request(arguments(tl.temporal_antijoin, *frames, on=on))
+    request = AntijoinRequest(Keys.of(on), tl.Period(), tl.Period(), Policy())
     cases = [(s, temporal_antijoin.temporal_antijoin(*frames, request, s), expected) for s in SLICES]
     assert_same(cases)
 
@@ -138,7 +140,7 @@ def test_temporal_join(spark, on):
     frames = on_spark(spark, left), on_spark(spark, right)
     cases = []
     for how, sliced in {"inner": [None, 64], "left": [7], "right": [2], "full": [1, 7]}.items():
-        (request,) = join_verb._requests(2, arguments(tl.temporal_join, *frames, on=on, how=how))
+        request = TemporalJoinRequest(Keys.of(on), how, tl.Period(), tl.Period(), Policy())
         expected = tl.temporal_join(left, right, on=on, how=how)
         cases += [((how, s), temporal_join.temporal_join(*frames, request, s), expected) for s in sliced]
     assert_same(cases)

@@ -14,10 +14,9 @@ from timeloom.engines.spark import join as spark_join
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
 from timeloom.engines.spark.cluster.readings import optimized
 from timeloom.engines.spark.slicing import group_slices as sequenced_slices
+from timeloom.model.measures import read_measures
 from timeloom.model.policy import Policy
-from timeloom.model.sequenced import CoalesceRequest
-from timeloom.operators import temporal_aggregate as aggregate_verb
-from timeloom.operators.options import arguments
+from timeloom.model.sequenced import AggregateRequest, CoalesceRequest
 
 pytestmark = pytest.mark.spark
 
@@ -59,7 +58,7 @@ def test_time_types_and_open_ends(spark, kind):
     written = {"date": "date", "zoned": "timestamp", "unzoned": "timestamp_ntz"}[kind]
     frame = spark.createDataFrame(rows, f"start {written}, end {written}, room string, since {written}").repartition(3)
     aggregates = {"n": "count", "first": ("since", "min"), "all": ("since", "collect")}
-    request = aggregate_verb._request(arguments(tl.temporal_aggregate, frame, aggregates, by="room", period=period))
+    request = AggregateRequest(read_measures(aggregates), ("room",), period, Policy())
     found = spark_aggregate.temporal_aggregate(frame, request, 7).toArrow()
     assert plain(found) == plain(tl.temporal_aggregate(rows, aggregates, by="room", period=period))
     lonely = tl.temporal_antijoin(frame, frame.where("room = 'b'"), period=period).toArrow()

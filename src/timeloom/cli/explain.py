@@ -16,12 +16,12 @@ class Explained(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the verbs that have a plan."""
-        return [dashed(name) for name, verb in verbs().items() if verb.explain]
+        return [dashed(name) for name, verb in verbs().items() if verb.explains]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Make the command that explains a verb."""
         found = verbs().get(name.replace("-", "_"))
-        if found is None or found.explain is None:
+        if found is None or not found.explains:
             return None
 
         def run(**given: Any) -> None:

@@ -1,13 +1,14 @@
 """`coalesce`: merge the periods of equal rows."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import CoalesceRequest
+from timeloom.operators.call import Call
+from timeloom.operators.engine import engine_of
+from timeloom.operators.options import names_or_all
 from timeloom.operators.registry import verb
 
 
@@ -19,7 +20,7 @@ def coalesce(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Any:
+) -> Call:
     """Merge the periods of rows with equal values where they overlap or touch.
 
     Parameters
@@ -46,9 +47,6 @@ def coalesce(
     >>> [tuple(row.values()) for row in tl.coalesce(stays).to_pylist()]
     [(1, 0, 5), (1, 6, 8), (2, 5, 6)]
     """
-    from timeloom.engines.tables.frames import family_of
-
-    request = CoalesceRequest(
-        None if by is None else column_names("by", by), Period.of(period), Policy(on_invalid, empty)
-    )
-    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.coalesce").coalesce(df, request)
+    request = CoalesceRequest(names_or_all("by", by), Period.of(period), Policy(on_invalid, empty))
+    engine = engine_of({"input": df})
+    return Call(lambda: engine.coalesce(df, request))

@@ -1,11 +1,9 @@
 """`count_join`: how many right rows each left row is in a relation with."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from timeloom.model.count_join import CountAlgorithm, CountRequest
-from timeloom.model.explanation import Explanation
 from timeloom.model.join import Strategy
 from timeloom.model.measures import read_measures
 from timeloom.model.names import RelationLike
@@ -13,37 +11,13 @@ from timeloom.model.names import relation as find_relation
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
 from timeloom.operators.options import two_sides
 from timeloom.operators.registry import verb
 
 
-def count_request(asked: Mapping[str, Any]) -> CountRequest:
-    """Read the options that counting verbs share; ``top_k`` has no aggregates and no choice of algorithm."""
-    return CountRequest(
-        relation=find_relation(asked["relation"], delta=asked["delta"], epsilon=asked["epsilon"]),
-        **two_sides(asked),
-        name=asked["name"],
-        aggregates=read_measures(asked.get("aggregates") or {}),
-        algorithm=asked.get("algorithm", "auto"),
-        strategy=asked["strategy"],
-    )
-
-
-def counting_engine(left: Any, right: Any, name: str) -> Any:
-    """The module that runs a counting verb on these inputs."""
-    from timeloom.engines.tables.frames import family_of
-
-    return importlib.import_module(f"timeloom.engines.{family_of({'left': left, 'right': right})}.{name}")
-
-
-def explain_counting(asked: Mapping[str, Any]) -> Explanation:
-    """Say how the counts are made."""
-    left, right = asked["left"], asked["right"]
-    plan: Explanation = counting_engine(left, right, "count_join").explain_count_join(left, right, count_request(asked))
-    return plan
-
-
-@verb(inputs=("left", "right"), explain=explain_counting)
+@verb(inputs=("left", "right"))
 def count_join(
     left: Any,
     right: Any,
@@ -63,7 +37,7 @@ def count_join(
     empty: "OnEmpty | None" = None,
     algorithm: CountAlgorithm = "auto",
     strategy: Strategy = "auto",
-) -> Any:
+) -> PlannedCall:
     """Count, for each left row, the right rows whose periods are in a relation with its own.
 
     Pairs are never listed, so the cost does not depend on how many there are.
@@ -113,4 +87,15 @@ def count_join(
 
     Ann's shift ends at 5, when the second call begins: periods are half-open, so that call does not count.
     """
-    return counting_engine(left, right, "count_join").count_join(left, right, count_request(locals()))
+    request = CountRequest(
+        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
+        name=name,
+        aggregates=read_measures(aggregates or {}),
+        algorithm=algorithm,
+        strategy=strategy,
+    )
+    engine = engine_of({"left": left, "right": right})
+    return PlannedCall(
+        lambda: engine.count_join(left, right, request), lambda: engine.explain_count_join(left, right, request)
+    )

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.period import PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.measures import read_measures
+from timeloom.model.naming import column_names
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+from timeloom.model.sequenced import AggregateRequest, read_within
+from timeloom.operators.call import Call
+from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
-from timeloom.operators.temporal_aggregate import temporal_aggregate
 
 
 @verb(inputs=("df",))
@@ -20,7 +24,7 @@ def depth(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Any:
+) -> Call:
     """Tell how many rows are active over time: one row for each stretch from an endpoint to the next.
 
     Parameters
@@ -54,6 +58,13 @@ def depth(
     [{'start': 1, 'end': 3, 'depth': 1}, {'start': 3, 'end': 5, 'depth': 2}, {'start': 5, 'end': 7, 'depth': 1},
      {'start': 9, 'end': 10, 'depth': 1}]
     """
-    return temporal_aggregate(
-        df, {name: "count"}, by=by, fill=fill, within=within, period=period, on_invalid=on_invalid, empty=empty
+    request = AggregateRequest(
+        measures=read_measures({name: "count"}),
+        by=column_names("by", by),
+        period=Period.of(period),
+        policy=Policy(on_invalid, empty),
+        fill=fill,
+        within=read_within(within),
     )
+    engine = engine_of({"input": df})
+    return Call(lambda: engine.temporal_aggregate(df, request))

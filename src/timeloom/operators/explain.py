@@ -6,7 +6,7 @@ from typing import Any
 from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.explanation import Explanation
 from timeloom.model.options import checked
-from timeloom.operators.options import arguments
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.registry import verbs
 
 
@@ -33,7 +33,7 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
     found = known.get(name)
     if found is None:
         raise UsageError(f"{name!r} is no verb. {did_you_mean(name, known)}")
-    if found.explain is None:
+    call = found.call(*args, **kwargs) if found.explains else None
+    if not isinstance(call, PlannedCall):
         raise UsageError(f"{name} runs in one way only; there is nothing to explain")
-    plan: Explanation = found.explain(arguments(found.function, *args, **kwargs))
-    return plan
+    return call.explain()

@@ -1,6 +1,5 @@
 """`gaps`: the time that no row covers."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,8 @@ from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import GapsRequest, read_within
+from timeloom.operators.call import Call
+from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
@@ -20,7 +21,7 @@ def gaps(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Any:
+) -> Call:
     """Find the maximal periods in which no row is valid.
 
     Parameters
@@ -51,7 +52,6 @@ def gaps(
     >>> [tuple(row.values()) for row in tl.gaps(stays, by="room", within=(0, 8)).to_pylist()]
     [(1, 3, 6), (2, 0, 5), (2, 6, 8)]
     """
-    from timeloom.engines.tables.frames import family_of
-
     request = GapsRequest(column_names("by", by), read_within(within), Period.of(period), Policy(on_invalid, empty))
-    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.gaps").gaps(df, request)
+    engine = engine_of({"input": df})
+    return Call(lambda: engine.gaps(df, request))

@@ -1,42 +1,23 @@
 """`join`: pairs of rows whose periods are in a relation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from timeloom.errors import UsageError
-from timeloom.model.explanation import Explanation
-from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy, refuse_max_rows
+from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
-from timeloom.operators.options import two_sides, wanted_columns
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
+from timeloom.operators.options import names_or_all, two_sides
 from timeloom.operators.registry import verb
 
 
-def _request(asked: Mapping[str, Any]) -> JoinRequest:
-    return JoinRequest(
-        relation=find_relation(asked["relation"], delta=asked["delta"], epsilon=asked["epsilon"]),
-        **two_sides(asked),
-        how=asked["how"],
-        overlap=asked["overlap"],
-        suffixes=asked["suffixes"],
-        columns=wanted_columns(asked),
-        algorithm=asked["algorithm"],
-        strategy=asked["strategy"],
-        max_rows=asked["max_rows"],
-    )
-
-
-def _explain(asked: Mapping[str, Any]) -> Explanation:
-    left = asked["left"]
-    right, request = _beside(left, asked["right"], _request(asked))
-    return _engine(left, right, request).explain_join(left, right, request)  # type: ignore[no-any-return]
-
-
-@verb(inputs=("left", "right"), explain=_explain)
+@verb(inputs=("left", "right"))
 def join(
     left: Any,
     right: Any,
@@ -61,7 +42,7 @@ def join(
     batches: bool = False,
     batch_rows: int = 1_000_000,
     max_rows: int | None = None,
-) -> Any:
+) -> PlannedCall:
     """Join two tables on a relation between their periods.
 
     Parameters
@@ -116,38 +97,39 @@ def join(
     >>> tl.join(shifts, calls, "meets", columns=["who", "call"]).to_pylist()
     [{'who': 'Ann', 'call': 2}, {'who': 'Bob', 'call': 3}]
     """
-    right, request = _beside(left, right, _request(locals()))
-    engine = _engine(left, right, request)
-    if not batches:
-        return engine.join(left, right, request)
-    if not hasattr(engine, "join_batches"):
-        raise UsageError("batches=True is for local tables; on Spark the result streams to its sink by itself")
-    if batch_rows < 1:
+    request = JoinRequest(
+        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
+        how=how,
+        overlap=overlap,
+        suffixes=suffixes,
+        columns=names_or_all("columns", columns),
+        algorithm=algorithm,
+        strategy=strategy,
+        max_rows=max_rows,
+    )
+    if batches and batch_rows < 1:
         raise UsageError(f"batch_rows={batch_rows} is too small; give 1 or more")
-    return engine.join_batches(left, right, request, batch_rows)
+    right, request = _beside(left, right, request)
+    engine = engine_of({"left": left, "right": right})
+    return PlannedCall(
+        lambda: engine.join_batches(left, right, request, batch_rows) if batches else engine.join(left, right, request),
+        lambda: engine.explain_join(left, right, request),
+    )
 
 
 def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:
     """Bring a stab-forest to the Spark DataFrame that it is joined with: it is broadcast, the DataFrame stays put."""
     from timeloom.engines.tables.frames import is_spark
 
-    if not is_spark(left) or not type(right).__module__.startswith("timeloom.stab_forest"):
+    if not is_spark(left) or is_spark(right):
+        return right, request
+    from timeloom.stab_forest.forest import StabForest
+
+    if not isinstance(right, StabForest):
         return right, request
     if request.strategy == "auto" and request.how in ("inner", "left", "semi", "anti"):
         request = replace(request, strategy="broadcast")
     # by itself Spark gives timestamps without zone the zone of its session: they would change their axis
     schema = "event bigint, start timestamp_ntz, end timestamp_ntz" if right.axis == "timestamp without zone" else None
     return left.sparkSession.createDataFrame(right.table(), schema), request
-
-
-def _engine(left: Any, right: Any, request: JoinRequest) -> Any:
-    from timeloom.engines.tables.frames import family_of
-
-    if family_of({"left": left, "right": right}) == "spark":
-        refuse_max_rows(request.max_rows)
-        from timeloom.engines.spark import join as spark
-
-        return spark
-    from timeloom.engines.local import join as local
-
-    return local

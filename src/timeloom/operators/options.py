@@ -1,40 +1,44 @@
-"""The options that several verbs share, read from a verb's arguments by name."""
+"""The options that several verbs share, read into what requests hold."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from timeloom.model.naming import Keys, column_names
-from timeloom.model.options import bind
-from timeloom.model.period import Period
-from timeloom.model.policy import Policy
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
+
+Names = str | Sequence[str] | None
+"""One column name or several, or none."""
 
 
-def arguments(function: Callable[..., Any], *args: Any, **options: Any) -> Mapping[str, Any]:
-    """The arguments of a call by name, defaults included."""
-    bound = bind(function, *args, **options)
-    bound.apply_defaults()
-    return bound.arguments
-
-
-def policy(asked: Mapping[str, Any]) -> Policy:
-    """What to do with invalid and empty periods."""
-    return Policy(asked["on_invalid"], asked["empty"])
-
-
-def two_sides(asked: Mapping[str, Any]) -> dict[str, Any]:
+class TwoSides(TypedDict):
     """Keys, periods and policy of a verb that takes two tables."""
+
+    keys: Keys
+    left_period: Period
+    right_period: Period
+    policy: Policy
+
+
+def two_sides(
+    on: Names,
+    left_on: Names,
+    right_on: Names,
+    period: PeriodLike,
+    left_period: PeriodLike | None,
+    right_period: PeriodLike | None,
+    on_invalid: OnInvalid,
+    empty: OnEmpty | None,
+) -> TwoSides:
+    """Read the options of a verb that takes two tables; ``period`` holds for each side that has none of its own."""
     return {
-        "keys": Keys.of(asked["on"], asked["left_on"], asked["right_on"]),
-        "left_period": _period_of(asked, "left_period"),
-        "right_period": _period_of(asked, "right_period"),
-        "policy": policy(asked),
+        "keys": Keys.of(on, left_on, right_on),
+        "left_period": Period.of(period if left_period is None else left_period),
+        "right_period": Period.of(period if right_period is None else right_period),
+        "policy": Policy(on_invalid, empty),
     }
 
 
-def _period_of(asked: Mapping[str, Any], side: str) -> Period:
-    return Period.of(asked["period"] if asked[side] is None else asked[side])
-
-
-def wanted_columns(asked: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The output columns asked for, or None for all."""
-    return None if asked["columns"] is None else column_names("columns", asked["columns"])
+def names_or_all(option: str, given: Names) -> tuple[str, ...] | None:
+    """The columns that an option names, or None for all."""
+    return None if given is None else column_names(option, given)

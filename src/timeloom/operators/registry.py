@@ -1,39 +1,54 @@
 """All verbs, by name. The command line and pipelines are derived from here, so a new verb appears there by itself."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec
 
 from timeloom.model.options import checked
+from timeloom.operators.call import Call, PlannedCall
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A public verb: its function, the names of its table parameters, and how to explain a call.
+    """A public verb: its function, the names of its table parameters, and what it makes of a call.
 
-    ``explain`` makes an `Explanation` from the arguments of a call by name; None when there is nothing to choose.
+    ``call`` takes what ``function`` takes and runs nothing; ``explains`` tells whether such a call has a plan.
     """
 
     name: str
     function: Callable[..., Any]
     inputs: tuple[str, ...]
-    explain: Callable[..., Any] | None = None
+    call: Callable[..., Call]
+    explains: bool
 
 
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*, inputs: tuple[str, ...], explain: Callable[..., Any] | None = None) -> Callable[[F], F]:
-    """Register a function as a verb: its arguments are checked by their annotations before it runs."""
+def verb(*, inputs: tuple[str, ...]) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
+    """Register a function as a verb: its arguments are checked by their annotations, and the call that it makes is run.
 
-    def register(function: F) -> F:
-        guarded = checked(function)
-        _VERBS[function.__name__] = Verb(function.__name__, guarded, inputs, explain)
-        return guarded
+    A function that returns a `PlannedCall` makes a verb that `explain` knows.
+    """
+
+    def register(function: Callable[P, Call]) -> Callable[P, Any]:
+        name, call = function.__name__, checked(function)
+        signature = inspect.signature(function, eval_str=True)
+
+        @wraps(function)
+        def run(*args: P.args, **options: P.kwargs) -> Any:
+            return call(*args, **options).run()
+
+        run.__annotations__ = {**function.__annotations__, "return": Any}
+        run.__signature__ = signature.replace(return_annotation=Any)  # type: ignore[attr-defined]
+        _VERBS[name] = Verb(name, run, inputs, call, issubclass(signature.return_annotation, PlannedCall))
+        return run
 
     return register
 

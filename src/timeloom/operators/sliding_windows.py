@@ -1,40 +1,18 @@
 """`sliding_windows`: windows that slide over system time and application time."""
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from timeloom.model.explanation import Explanation
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnInvalid, Policy
 from timeloom.model.slide import Meaning, Slide
 from timeloom.model.sliding_windows import WindowRequest, read_select
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
-def _request(asked: Mapping[str, Any]) -> WindowRequest:
-    alike = ("sys", "app", "steps", "ratio", "meaning", "deltas", "rows", "bounds")
-    return WindowRequest(
-        **{option: asked[option] for option in alike},
-        measures=read_select(asked["select"]),
-        sys_period=Period.of(asked["sys_period"]),
-        app_period=Period.of(asked["app_period"]),
-        policy=Policy(asked["on_invalid"]),
-    )
-
-
-def _engine(df: Any) -> Any:
-    from timeloom.engines.tables.frames import family_of
-
-    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.sliding_windows")
-
-
-def _explain(asked: Mapping[str, Any]) -> Explanation:
-    plan: Explanation = _engine(asked["df"]).explain_sliding_windows(asked["df"], _request(asked))
-    return plan
-
-
-@verb(inputs=("df",), explain=_explain)
+@verb(inputs=("df",))
 def sliding_windows(
     df: Any,
     sys: Slide,
@@ -50,7 +28,7 @@ def sliding_windows(
     sys_period: PeriodLike = ("sys_start", "sys_end"),
     app_period: PeriodLike = ("app_start", "app_end"),
     on_invalid: OnInvalid = "error",
-) -> Any:
+) -> PlannedCall:
     """Slide windows over the system time and the application time of a bitemporal table.
 
     Parameters
@@ -102,4 +80,19 @@ def sliding_windows(
     [{'step': 1, 'change': -1, 'plan': 'a'}, {'step': 1, 'change': 1, 'plan': 'c'},
      {'step': 2, 'change': -1, 'plan': 'c'}]
     """
-    return _engine(df).sliding_windows(df, _request(locals()))
+    request = WindowRequest(
+        sys=sys,
+        app=app,
+        steps=steps,
+        ratio=ratio,
+        meaning=meaning,
+        measures=read_select(select),
+        sys_period=Period.of(sys_period),
+        app_period=Period.of(app_period),
+        policy=Policy(on_invalid),
+        deltas=deltas,
+        rows=rows,
+        bounds=bounds,
+    )
+    engine = engine_of({"input": df})
+    return PlannedCall(lambda: engine.sliding_windows(df, request), lambda: engine.explain_sliding_windows(df, request))

@@ -1,11 +1,12 @@
 """`stab`: the rows that are active at an instant, or at any of many."""
 
-import importlib
 from typing import Any
 
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.stab import StabRequest
+from timeloom.operators.call import Call
+from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
@@ -17,7 +18,7 @@ def stab(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Any:
+) -> Call:
     """Keep the rows that are active at an instant, or at any of many instants, each row once.
 
     Parameters
@@ -50,7 +51,6 @@ def stab(
     >>> tl.stab(stays, at=[1, 8, 100])["guest"].to_pylist()
     ['Ann', 'Bob', 'Cy']
     """
-    from timeloom.engines.tables.frames import family_of
-
     request = StabRequest.of(at, Period.of(period), Policy(on_invalid, empty))
-    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.stab").stab(df, request)
+    engine = engine_of({"input": df})
+    return Call(lambda: engine.stab(df, request))

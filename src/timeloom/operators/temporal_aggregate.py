@@ -1,37 +1,19 @@
 """`temporal_aggregate`: aggregates over time."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from timeloom.model.explanation import Explanation
 from timeloom.model.measures import read_measures
 from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
-from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import AggregateAlgorithm, AggregateRequest, read_within
-from timeloom.operators.options import policy
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
-def _request(asked: Mapping[str, Any]) -> AggregateRequest:
-    return AggregateRequest(
-        measures=read_measures(asked["aggregates"]),
-        by=column_names("by", asked["by"]),
-        period=Period.of(asked["period"]),
-        policy=policy(asked),
-        fill=asked["fill"],
-        within=read_within(asked["within"]),
-        algorithm=asked["algorithm"],
-    )
-
-
-def _explain(asked: Mapping[str, Any]) -> Explanation:
-    df = asked["df"]
-    return _engine(df).explain_temporal_aggregate(df, _request(asked))  # type: ignore[no-any-return]
-
-
-@verb(inputs=("df",), explain=_explain)
+@verb(inputs=("df",))
 def temporal_aggregate(
     df: Any,
     aggregates: "Mapping[str, Any]",
@@ -43,7 +25,7 @@ def temporal_aggregate(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: AggregateAlgorithm = "auto",
-) -> Any:
+) -> PlannedCall:
     """Aggregate over time: one row for each maximal period in which the same rows are valid.
 
     Parameters
@@ -89,10 +71,16 @@ def temporal_aggregate(
     >>> tl.temporal_aggregate(rooms, {"n": "count"}, fill=True, within=(0, 6))["n"].to_pylist()
     [0, 1, 0]
     """
-    return _engine(df).temporal_aggregate(df, _request(locals()))
-
-
-def _engine(df: Any) -> Any:
-    from timeloom.engines.tables.frames import family_of
-
-    return importlib.import_module(f"timeloom.engines.{family_of({'input': df})}.temporal_aggregate")
+    request = AggregateRequest(
+        measures=read_measures(aggregates),
+        by=column_names("by", by),
+        period=Period.of(period),
+        policy=Policy(on_invalid, empty),
+        fill=fill,
+        within=read_within(within),
+        algorithm=algorithm,
+    )
+    engine = engine_of({"input": df})
+    return PlannedCall(
+        lambda: engine.temporal_aggregate(df, request), lambda: engine.explain_temporal_aggregate(df, request)
+    )

@@ -1,28 +1,18 @@
 """`temporal_antijoin`: when a row has no partner."""
 
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.explanation import Explanation
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.sequenced import AntijoinAlgorithm, AntijoinRequest
-from timeloom.operators.options import two_sides, wanted_columns
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
+from timeloom.operators.options import names_or_all, two_sides
 from timeloom.operators.registry import verb
 
 
-def _request(asked: Mapping[str, Any]) -> AntijoinRequest:
-    return AntijoinRequest(**two_sides(asked), columns=wanted_columns(asked), algorithm=asked["algorithm"])
-
-
-def _explain(asked: Mapping[str, Any]) -> Explanation:
-    left, right = asked["left"], asked["right"]
-    plan: Explanation = _engine(left, right).explain_temporal_antijoin(left, right, _request(asked))
-    return plan
-
-
-@verb(inputs=("left", "right"), explain=_explain)
+@verb(inputs=("left", "right"))
 def temporal_antijoin(
     left: Any,
     right: Any,
@@ -37,7 +27,7 @@ def temporal_antijoin(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: AntijoinAlgorithm = "auto",
-) -> Any:
+) -> PlannedCall:
     """Keep, of each left row, the maximal sub-periods in which no right row (with an equal key) is valid.
 
     Parameters
@@ -70,11 +60,13 @@ def temporal_antijoin(
 
     Bob's shift is covered from its first to its last instant, so nothing is left of it.
     """
-    return _engine(left, right).temporal_antijoin(left, right, _request(locals()))
-
-
-def _engine(left: Any, right: Any) -> Any:
-    from timeloom.engines.tables.frames import family_of
-
-    family = family_of({"left": left, "right": right})
-    return importlib.import_module(f"timeloom.engines.{family}.temporal_antijoin")
+    request = AntijoinRequest(
+        **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
+        columns=names_or_all("columns", columns),
+        algorithm=algorithm,
+    )
+    engine = engine_of({"left": left, "right": right})
+    return PlannedCall(
+        lambda: engine.temporal_antijoin(left, right, request),
+        lambda: engine.explain_temporal_antijoin(left, right, request),
+    )

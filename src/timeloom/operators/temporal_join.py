@@ -1,52 +1,22 @@
 """`temporal_join`: the sequenced join, inner and outer."""
 
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from timeloom.errors import UsageError
-from timeloom.model.explanation import Explanation
-from timeloom.model.join import refuse_max_rows
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.sequenced import SequencedAlgorithm, SequencedHow, TemporalJoinRequest
-from timeloom.operators.options import two_sides, wanted_columns
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
+from timeloom.operators.options import names_or_all, two_sides
 from timeloom.operators.registry import verb
 
 SUFFIXES = ("", "_right")
 
 
-def _requests(tables: int, asked: Mapping[str, Any]) -> list[TemporalJoinRequest]:
-    """One request for each table after the first; only the last one picks columns."""
-    suffixes = asked["suffixes"]
-    differing = ("left_period", "right_period", "left_on", "right_on")
-    if tables > 2 and any(asked[option] is not None for option in differing):
-        raise UsageError("with more than two tables give period= and on=, which hold for all; rename what differs")
-    if tables > 2 and tuple(suffixes) == SUFFIXES:
-        suffixes = ["", *(f"_{number}" for number in range(2, tables + 1))]
-    if len(suffixes) != tables or isinstance(suffixes, str):
-        raise UsageError(f"suffixes={suffixes!r} is for {len(suffixes)} tables, but {tables} are joined")
-    return [
-        TemporalJoinRequest(
-            **two_sides(asked),
-            how=asked["how"],
-            suffixes=(suffixes[0] if number == 1 else "", suffixes[number]),
-            columns=wanted_columns(asked) if number == tables - 1 else None,
-            algorithm=asked["algorithm"],
-            max_rows=asked["max_rows"],
-        )
-        for number in range(1, tables)
-    ]
-
-
-def _explain(asked: Mapping[str, Any]) -> Explanation:
-    tables = _tables(asked["left"], asked["right"])
-    engine = _engine(tables, asked["max_rows"])
-    plan: Explanation = engine.explain_temporal_join_all(tables, _requests(len(tables), asked))
-    return plan
-
-
-@verb(inputs=("left", "right"), explain=_explain)
+@verb(inputs=("left", "right"))
 def temporal_join(
     left: Any,
     right: Any = None,
@@ -64,7 +34,7 @@ def temporal_join(
     empty: "OnEmpty | None" = None,
     algorithm: SequencedAlgorithm = "auto",
     max_rows: int | None = None,
-) -> Any:
+) -> PlannedCall:
     """Join tables instant by instant: at each instant the result is the ordinary join of the rows valid then.
 
     Parameters
@@ -112,13 +82,24 @@ def temporal_join(
     >>> [(row["price"], row["start"], row["end"], row["pieces"]) for row in rows]
     [(10, 0, 2, None), (10, 2, 5, 3), (12, 5, 7, 7), (12, 7, 9, None)]
     """
-    asked = locals()
     tables = _tables(left, right)
-    requests = _requests(len(tables), asked)
-    engine = _engine(tables, max_rows)
-    if len(tables) == 2:
-        return engine.temporal_join(*tables, requests[0])
-    return engine.temporal_join_all(tables, requests)
+    differing = (left_period, right_period, left_on, right_on)
+    if len(tables) > 2 and any(option is not None for option in differing):
+        raise UsageError("with more than two tables give period= and on=, which hold for all; rename what differs")
+    endings = _suffixes(suffixes, len(tables))
+    request = TemporalJoinRequest(
+        **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
+        how=how,
+        suffixes=(endings[0], endings[1]),
+        algorithm=algorithm,
+        max_rows=max_rows,
+    )
+    requests = [request, *(replace(request, suffixes=("", ending)) for ending in endings[2:])]
+    requests[-1] = replace(requests[-1], columns=names_or_all("columns", columns))
+    engine = engine_of({f"table {number}": table for number, table in enumerate(tables, start=1)})
+    return PlannedCall(
+        lambda: engine.temporal_join(tables, requests), lambda: engine.explain_temporal_join(tables, requests)
+    )
 
 
 def _tables(left: Any, right: Any) -> "list[Any]":
@@ -132,10 +113,10 @@ def _tables(left: Any, right: Any) -> "list[Any]":
     return tables
 
 
-def _engine(tables: "list[Any]", max_rows: int | None) -> Any:
-    from timeloom.engines.tables.frames import family_of
-
-    family = family_of({f"table {number}": table for number, table in enumerate(tables, start=1)})
-    if family == "spark":
-        refuse_max_rows(max_rows)
-    return importlib.import_module(f"timeloom.engines.{family}.temporal_join")
+def _suffixes(given: Sequence[str], tables: int) -> tuple[str, ...]:
+    """What to append to the columns of each table; from three tables on by default their numbers."""
+    if tables > 2 and tuple(given) == SUFFIXES:
+        return ("", *(f"_{number}" for number in range(2, tables + 1)))
+    if len(given) != tables or isinstance(given, str):
+        raise UsageError(f"suffixes={given!r} is for {len(given)} tables, but {tables} are joined")
+    return tuple(given)

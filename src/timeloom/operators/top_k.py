@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from timeloom.model.count_join import Ties, TopRequest
+from timeloom.model.count_join import CountRequest, Ties, TopRequest
 from timeloom.model.join import Strategy
 from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as find_relation
 from timeloom.model.naming import column_names
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.ticks import Span
-from timeloom.operators.count_join import count_request, counting_engine, explain_counting
+from timeloom.operators.call import PlannedCall
+from timeloom.operators.engine import engine_of
+from timeloom.operators.options import two_sides
 from timeloom.operators.registry import verb
 
 
-@verb(inputs=("left", "right"), explain=explain_counting)
+@verb(inputs=("left", "right"))
 def top_k(
     left: Any,
     right: Any,
@@ -35,7 +38,7 @@ def top_k(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     strategy: Strategy = "auto",
-) -> Any:
+) -> PlannedCall:
     """Find the k left rows with the most right rows in a relation, of all left rows or of each group.
 
     Parameters
@@ -71,5 +74,14 @@ def top_k(
     >>> tl.top_k(shifts, calls, 1, ties="all").select(["who", "count"]).to_pylist()
     [{'who': 'Bob', 'count': 2}, {'who': 'Cem', 'count': 2}]
     """
-    request = TopRequest(count_request(locals()), k, column_names("by", by), ties)
-    return counting_engine(left, right, "top_k").top_k(left, right, request)
+    count = CountRequest(
+        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
+        name=name,
+        strategy=strategy,
+    )
+    request = TopRequest(count, k, column_names("by", by), ties)
+    engine = engine_of({"left": left, "right": right})
+    return PlannedCall(
+        lambda: engine.top_k(left, right, request), lambda: engine.explain_count_join(left, right, count)
+    )

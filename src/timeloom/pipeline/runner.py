@@ -152,7 +152,7 @@ class Run:
         record.call = {name: _shown(value) for name, value in options.items()}
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", DroppedRowsWarning)
-            if verb.explain is not None:
+            if verb.explains:
                 record.plan = self._plan(verb.name, tables, options)
             del told[:]
             frame = verb.function(*tables, **options)

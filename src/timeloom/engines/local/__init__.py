@@ -1,1 +1,135 @@
-"""The local engine: Arrow tables in, kernels, Arrow tables out."""
+"""The local engine: Arrow tables in, kernels, Arrow tables out.
+
+Each method loads the module of its verb when it is first called: a verb costs nothing before it runs.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from timeloom.model.count_join import CountRequest, TopRequest
+    from timeloom.model.explanation import Explanation
+    from timeloom.model.join import JoinRequest
+    from timeloom.model.sequenced import (
+        AggregateRequest,
+        AntijoinRequest,
+        CoalesceRequest,
+        GapsRequest,
+        TemporalJoinRequest,
+    )
+    from timeloom.model.sliding_windows import WindowRequest
+    from timeloom.model.stab import StabRequest
+
+
+class LocalEngine:
+    """The verbs on local tables of any kind that exports Arrow."""
+
+    def join(self, left: object, right: object, request: "JoinRequest") -> Any:
+        """Pair the rows whose periods are in a relation."""
+        from timeloom.engines.local.join import join
+
+        return join(left, right, request)
+
+    def join_batches(
+        self, left: object, right: object, request: "JoinRequest", rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Yield the result of a join in batches of at most so many rows."""
+        from timeloom.engines.local.join import join_batches
+
+        return join_batches(left, right, request, rows)
+
+    def explain_join(self, left: object, right: object, request: "JoinRequest") -> "Explanation":
+        """Say how a join would run."""
+        from timeloom.engines.local.join import explain_join
+
+        return explain_join(left, right, request)
+
+    def count_join(self, left: object, right: object, request: "CountRequest") -> Any:
+        """Count the right rows of each left row."""
+        from timeloom.engines.local.count_join import count_join
+
+        return count_join(left, right, request)
+
+    def top_k(self, left: object, right: object, request: "TopRequest") -> Any:
+        """Keep the left rows with the highest counts."""
+        from timeloom.engines.local.top_k import top_k
+
+        return top_k(left, right, request)
+
+    def explain_count_join(self, left: object, right: object, request: "CountRequest") -> "Explanation":
+        """Say how counts are made."""
+        from timeloom.engines.local.count_join import explain_count_join
+
+        return explain_count_join(left, right, request)
+
+    def temporal_join(self, frames: Sequence[object], requests: "Sequence[TemporalJoinRequest]") -> Any:
+        """Join two or more tables instant by instant."""
+        from timeloom.engines.local.temporal_join import temporal_join, temporal_join_all
+
+        if len(frames) == 2:
+            return temporal_join(frames[0], frames[1], requests[0])
+        return temporal_join_all(list(frames), list(requests))
+
+    def explain_temporal_join(
+        self, frames: Sequence[object], requests: "Sequence[TemporalJoinRequest]"
+    ) -> "Explanation":
+        """Say how a sequenced join would run."""
+        from timeloom.engines.local.temporal_join import explain_temporal_join_all
+
+        return explain_temporal_join_all(list(frames), list(requests))
+
+    def temporal_antijoin(self, left: object, right: object, request: "AntijoinRequest") -> Any:
+        """Keep of each left row the time in which it has no partner."""
+        from timeloom.engines.local.temporal_antijoin import temporal_antijoin
+
+        return temporal_antijoin(left, right, request)
+
+    def explain_temporal_antijoin(self, left: object, right: object, request: "AntijoinRequest") -> "Explanation":
+        """Say how a sequenced antijoin would run."""
+        from timeloom.engines.local.temporal_antijoin import explain_temporal_antijoin
+
+        return explain_temporal_antijoin(left, right, request)
+
+    def temporal_aggregate(self, df: object, request: "AggregateRequest") -> Any:
+        """Aggregate over time."""
+        from timeloom.engines.local.temporal_aggregate import temporal_aggregate
+
+        return temporal_aggregate(df, request)
+
+    def explain_temporal_aggregate(self, df: object, request: "AggregateRequest") -> "Explanation":
+        """Say how an aggregation would run."""
+        from timeloom.engines.local.temporal_aggregate import explain_temporal_aggregate
+
+        return explain_temporal_aggregate(df, request)
+
+    def coalesce(self, df: object, request: "CoalesceRequest") -> Any:
+        """Merge the periods of equal rows."""
+        from timeloom.engines.local.coalesce import coalesce
+
+        return coalesce(df, request)
+
+    def gaps(self, df: object, request: "GapsRequest") -> Any:
+        """Find the time that no row covers."""
+        from timeloom.engines.local.gaps import gaps
+
+        return gaps(df, request)
+
+    def stab(self, df: object, request: "StabRequest") -> Any:
+        """Keep the rows that are active at an instant."""
+        from timeloom.engines.local.stab import stab
+
+        return stab(df, request)
+
+    def sliding_windows(self, df: object, request: "WindowRequest") -> Any:
+        """Slide windows over two time axes."""
+        from timeloom.engines.local.sliding_windows import sliding_windows
+
+        return sliding_windows(df, request)
+
+    def explain_sliding_windows(self, df: object, request: "WindowRequest") -> "Explanation":
+        """Say how windows would slide."""
+        from timeloom.engines.local.sliding_windows import explain_sliding_windows
+
+        return explain_sliding_windows(df, request)

@@ -1,1 +1,143 @@
-"""The Spark engine: the same verbs as plans over DataFrames."""
+"""The Spark engine: the same verbs as plans over DataFrames.
+
+Each method loads the module of its verb when it is first called: a verb costs nothing before it runs.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from timeloom.errors import UsageError
+from timeloom.model.join import refuse_max_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from timeloom.model.count_join import CountRequest, TopRequest
+    from timeloom.model.explanation import Explanation
+    from timeloom.model.join import JoinRequest
+    from timeloom.model.sequenced import (
+        AggregateRequest,
+        AntijoinRequest,
+        CoalesceRequest,
+        GapsRequest,
+        TemporalJoinRequest,
+    )
+    from timeloom.model.sliding_windows import WindowRequest
+    from timeloom.model.stab import StabRequest
+
+
+class SparkEngine:
+    """The verbs on Spark DataFrames, classic or Connect. Nothing runs before an action."""
+
+    def join(self, left: "DataFrame", right: "DataFrame", request: "JoinRequest") -> Any:
+        """Pair the rows whose periods are in a relation."""
+        from timeloom.engines.spark.join import join
+
+        refuse_max_rows(request.max_rows)
+        return join(left, right, request)
+
+    def join_batches(
+        self, left: "DataFrame", right: "DataFrame", request: "JoinRequest", rows: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """Refuse: the rows of a DataFrame are in batches already."""
+        raise UsageError("batches=True is for local tables; on Spark the result streams to its sink by itself")
+
+    def explain_join(self, left: "DataFrame", right: "DataFrame", request: "JoinRequest") -> "Explanation":
+        """Say how a join would run."""
+        from timeloom.engines.spark.join import explain_join
+
+        refuse_max_rows(request.max_rows)
+        return explain_join(left, right, request)
+
+    def count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> Any:
+        """Count the right rows of each left row."""
+        from timeloom.engines.spark.count_join import count_join
+
+        return count_join(left, right, request)
+
+    def top_k(self, left: "DataFrame", right: "DataFrame", request: "TopRequest") -> Any:
+        """Keep the left rows with the highest counts."""
+        from timeloom.engines.spark.top_k import top_k
+
+        return top_k(left, right, request)
+
+    def explain_count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> "Explanation":
+        """Say how counts are made."""
+        from timeloom.engines.spark.count_join import explain_count_join
+
+        return explain_count_join(left, right, request)
+
+    def temporal_join(self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]") -> Any:
+        """Join two or more tables instant by instant."""
+        from timeloom.engines.spark.temporal_join import temporal_join, temporal_join_all
+
+        refuse_max_rows(requests[0].max_rows)
+        if len(frames) == 2:
+            return temporal_join(frames[0], frames[1], requests[0])
+        return temporal_join_all(list(frames), list(requests))
+
+    def explain_temporal_join(
+        self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]"
+    ) -> "Explanation":
+        """Say how a sequenced join would run."""
+        from timeloom.engines.spark.temporal_join import explain_temporal_join_all
+
+        refuse_max_rows(requests[0].max_rows)
+        return explain_temporal_join_all(list(frames), list(requests))
+
+    def temporal_antijoin(self, left: "DataFrame", right: "DataFrame", request: "AntijoinRequest") -> Any:
+        """Keep of each left row the time in which it has no partner."""
+        from timeloom.engines.spark.temporal_antijoin import temporal_antijoin
+
+        return temporal_antijoin(left, right, request)
+
+    def explain_temporal_antijoin(
+        self, left: "DataFrame", right: "DataFrame", request: "AntijoinRequest"
+    ) -> "Explanation":
+        """Say how a sequenced antijoin would run."""
+        from timeloom.engines.spark.temporal_antijoin import explain_temporal_antijoin
+
+        return explain_temporal_antijoin(left, right, request)
+
+    def temporal_aggregate(self, df: "DataFrame", request: "AggregateRequest") -> Any:
+        """Aggregate over time."""
+        from timeloom.engines.spark.temporal_aggregate import temporal_aggregate
+
+        return temporal_aggregate(df, request)
+
+    def explain_temporal_aggregate(self, df: "DataFrame", request: "AggregateRequest") -> "Explanation":
+        """Say how an aggregation would run."""
+        from timeloom.engines.spark.temporal_aggregate import explain_temporal_aggregate
+
+        return explain_temporal_aggregate(df, request)
+
+    def coalesce(self, df: "DataFrame", request: "CoalesceRequest") -> Any:
+        """Merge the periods of equal rows."""
+        from timeloom.engines.spark.coalesce import coalesce
+
+        return coalesce(df, request)
+
+    def gaps(self, df: "DataFrame", request: "GapsRequest") -> Any:
+        """Find the time that no row covers."""
+        from timeloom.engines.spark.gaps import gaps
+
+        return gaps(df, request)
+
+    def stab(self, df: "DataFrame", request: "StabRequest") -> Any:
+        """Keep the rows that are active at an instant."""
+        from timeloom.engines.spark.stab import stab
+
+        return stab(df, request)
+
+    def sliding_windows(self, df: "DataFrame", request: "WindowRequest") -> Any:
+        """Slide windows over two time axes."""
+        from timeloom.engines.spark.sliding_windows import sliding_windows
+
+        return sliding_windows(df, request)
+
+    def explain_sliding_windows(self, df: "DataFrame", request: "WindowRequest") -> "Explanation":
+        """Say how windows would slide."""
+        from timeloom.engines.spark.sliding_windows import explain_sliding_windows
+
+        return explain_sliding_windows(df, request)

@@ -1,0 +1,97 @@
+"""What an engine does for the verbs, and which engine takes which tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from timeloom.model.count_join import CountRequest, TopRequest
+from timeloom.model.explanation import Explanation
+from timeloom.model.join import JoinRequest
+from timeloom.model.sequenced import (
+    AggregateRequest,
+    AntijoinRequest,
+    CoalesceRequest,
+    GapsRequest,
+    TemporalJoinRequest,
+)
+from timeloom.model.sliding_windows import WindowRequest
+from timeloom.model.stab import StabRequest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Frame = Any
+"""A table of the user's, of any kind that the engine takes."""
+
+Answer = Any
+"""A table of the first input's kind, or `Quarantined` with two of them when the policy says so."""
+
+
+class Engine(Protocol):
+    """One method a verb, and one for each plan that can be explained.
+
+    An engine refuses what it cannot do by a `UsageError` that names the option and says what to do instead.
+    """
+
+    def join(self, left: Frame, right: Frame, request: JoinRequest) -> Answer:
+        """Pair the rows whose periods are in a relation."""
+
+    def join_batches(self, left: Frame, right: Frame, request: JoinRequest, rows: int) -> "Iterator[pa.RecordBatch]":
+        """Yield the result of a join in batches of at most so many rows."""
+
+    def explain_join(self, left: Frame, right: Frame, request: JoinRequest) -> Explanation:
+        """Say how a join would run."""
+
+    def count_join(self, left: Frame, right: Frame, request: CountRequest) -> Answer:
+        """Count the right rows of each left row."""
+
+    def top_k(self, left: Frame, right: Frame, request: TopRequest) -> Answer:
+        """Keep the left rows with the highest counts."""
+
+    def explain_count_join(self, left: Frame, right: Frame, request: CountRequest) -> Explanation:
+        """Say how counts are made."""
+
+    def temporal_join(self, frames: Sequence[Frame], requests: Sequence[TemporalJoinRequest]) -> Answer:
+        """Join two or more tables instant by instant; one request for each table after the first."""
+
+    def explain_temporal_join(self, frames: Sequence[Frame], requests: Sequence[TemporalJoinRequest]) -> Explanation:
+        """Say how a sequenced join would run."""
+
+    def temporal_antijoin(self, left: Frame, right: Frame, request: AntijoinRequest) -> Answer:
+        """Keep of each left row the time in which it has no partner."""
+
+    def explain_temporal_antijoin(self, left: Frame, right: Frame, request: AntijoinRequest) -> Explanation:
+        """Say how a sequenced antijoin would run."""
+
+    def temporal_aggregate(self, df: Frame, request: AggregateRequest) -> Answer:
+        """Aggregate over time."""
+
+    def explain_temporal_aggregate(self, df: Frame, request: AggregateRequest) -> Explanation:
+        """Say how an aggregation would run."""
+
+    def coalesce(self, df: Frame, request: CoalesceRequest) -> Answer:
+        """Merge the periods of equal rows."""
+
+    def gaps(self, df: Frame, request: GapsRequest) -> Answer:
+        """Find the time that no row covers."""
+
+    def stab(self, df: Frame, request: StabRequest) -> Answer:
+        """Keep the rows that are active at an instant."""
+
+    def sliding_windows(self, df: Frame, request: WindowRequest) -> Answer:
+        """Slide windows over two time axes."""
+
+    def explain_sliding_windows(self, df: Frame, request: WindowRequest) -> Explanation:
+        """Say how windows would slide."""
+
+
+def engine_of(inputs: Mapping[str, object]) -> Engine:
+    """Pick the engine that takes these tables; a mixture is refused, its members by their names."""
+    from timeloom.engines.tables.frames import family_of
+
+    if family_of(dict(inputs)) == "spark":
+        from timeloom.engines.spark import SparkEngine
+
+        return SparkEngine()
+    from timeloom.engines.local import LocalEngine
+
+    return LocalEngine()
