@@ -1,43 +1,11 @@
 """Temporal relational algebra for Spark and Arrow tables.
 
 Every public name is loaded when it is first used, so that importing the package costs next to nothing.
+Their types stand in ``__init__.pyi``.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from timeloom.bitemporal.index import BitemporalIndex as BitemporalIndex
-    from timeloom.bitemporal.table import BitemporalTable as BitemporalTable
-    from timeloom.engines.tables.validity import Quarantined as Quarantined
-    from timeloom.errors import DroppedRowsWarning as DroppedRowsWarning
-    from timeloom.errors import InvalidInputError as InvalidInputError
-    from timeloom.errors import StorageError as StorageError
-    from timeloom.errors import TimeloomError as TimeloomError
-    from timeloom.errors import UsageError as UsageError
-    from timeloom.model import allen as allen
-    from timeloom.model import iseql as iseql
-    from timeloom.model.explanation import Explanation as Explanation
-    from timeloom.model.names import relation as relation
-    from timeloom.model.period import Period as Period
-    from timeloom.model.relation import Relation as Relation
-    from timeloom.model.slide import Slide as Slide
-    from timeloom.operators.coalesce import coalesce as coalesce
-    from timeloom.operators.count_join import count_join as count_join
-    from timeloom.operators.depth import depth as depth
-    from timeloom.operators.explain import explain as explain
-    from timeloom.operators.gaps import gaps as gaps
-    from timeloom.operators.install import install as install
-    from timeloom.operators.join import join as join
-    from timeloom.operators.sliding_windows import sliding_windows as sliding_windows
-    from timeloom.operators.stab import stab as stab
-    from timeloom.operators.stream_join import stream_join as stream_join
-    from timeloom.operators.temporal_aggregate import temporal_aggregate as temporal_aggregate
-    from timeloom.operators.temporal_antijoin import temporal_antijoin as temporal_antijoin
-    from timeloom.operators.temporal_join import temporal_join as temporal_join
-    from timeloom.operators.top_k import top_k as top_k
-    from timeloom.query.sql import sql as sql
-    from timeloom.stab_forest.forest import StabForest as StabForest
+from typing import Any
 
 __version__ = "0.1.0"
 

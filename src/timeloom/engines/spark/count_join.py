@@ -119,13 +119,13 @@ class SparkCount(SparkJoin):
             aggregate(counting, np.zeros(0, np.int64), right, measure)
 
 
-def count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> "DataFrame | Quarantined":
+def count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> "DataFrame | Quarantined[DataFrame]":
     """Count the right rows of each left row. Nothing runs before an action."""
     task = SparkCount(left, right, request)
     return answer(task, task.counts())
 
 
-def answer(task: SparkCount, result: DataFrame) -> "DataFrame | Quarantined":
+def answer(task: SparkCount, result: DataFrame) -> "DataFrame | Quarantined[DataFrame]":
     """Hand out a result, with the rejected rows when they were asked for."""
     result = as_given(result, task.schema, task.left)
     if task.request.policy.on_invalid == "quarantine":

@@ -207,7 +207,7 @@ class SparkJoin:
         return alone(kept, side, self.columns, self.schema, self.packing)
 
 
-def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> "DataFrame | Quarantined":
+def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> "DataFrame | Quarantined[DataFrame]":
     """Join two DataFrames. Nothing runs before an action."""
     task = SparkJoin(left, right, request)
     result = task.result()

@@ -55,7 +55,7 @@ _MERGE: dict[str, Callable[[Any, Any], Any]] = {
 _TOTAL: dict[str, Callable[[str], Column]] = {"count": F.sum, "sum": F.sum, "min": F.min, "max": F.max}
 
 
-def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quarantined":
+def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quarantined[DataFrame]":
     """Evaluate all steps of a query at once. Asks for the schema, once; nothing runs."""
     plan = Plan(df, request)
     if request.deltas:

@@ -13,7 +13,7 @@ from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.count_join import TopRequest
 
 
-def top_k(left: DataFrame, right: DataFrame, request: TopRequest) -> "DataFrame | Quarantined":
+def top_k(left: DataFrame, right: DataFrame, request: TopRequest) -> "DataFrame | Quarantined[DataFrame]":
     """Keep the k left rows with the highest counts, of all or of each group. Nothing runs before an action."""
     task = SparkCount(left, right, request.count)
     require_columns(task.left.schema.names, list(request.by), "left")

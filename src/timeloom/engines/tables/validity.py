@@ -1,9 +1,9 @@
 """Which rows have a usable period, and what becomes of the others. No row vanishes unreported."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,8 @@ from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MAX_TICK
 
 Verdicts = NDArray[np.int8]
+F = TypeVar("F")
+"""The kind of table that the user gave."""
 
 VALID, NULL_START, REVERSED, EMPTY, LAST = range(5)
 """What is found of a row; a point at the last tick cannot end, since ends are exclusive."""
@@ -165,7 +167,7 @@ def _merged(tables: "list[pa.Table]", sides: "list[Any]", kind: pa.DataType) -> 
     return pa.concat_tables(parts, promote_options="default")
 
 
-class Quarantined:
+class Quarantined(Generic[F]):
     """A result together with the rows that could not take part.
 
     Attributes
@@ -176,11 +178,11 @@ class Quarantined:
         The invalid rows with a ``reason`` column; for two inputs with a ``side`` column, too.
     """
 
-    def __init__(self, result: Any, rejected: Any) -> None:
+    def __init__(self, result: F, rejected: F) -> None:
         self.result = result
         self.rejected = rejected
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[F]:
         return iter((self.result, self.rejected))
 
     def __repr__(self) -> str:

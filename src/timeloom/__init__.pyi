@@ -1,0 +1,247 @@
+"""The public names, with results as exact as the arguments allow.
+
+A result is of the first table's own kind: pandas, Polars, Arrow, DuckDB or Spark. With
+``on_invalid="quarantine"`` it is a `Quarantined` of that kind. Tables of other kinds that export Arrow come back as
+Arrow tables, for which no type stands here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+
+from pyarrow import RecordBatch
+
+from timeloom.bitemporal.index import BitemporalIndex as BitemporalIndex
+from timeloom.bitemporal.table import BitemporalTable as BitemporalTable
+from timeloom.engines.tables.validity import Quarantined as Quarantined
+from timeloom.errors import DroppedRowsWarning as DroppedRowsWarning
+from timeloom.errors import InvalidInputError as InvalidInputError
+from timeloom.errors import StorageError as StorageError
+from timeloom.errors import TimeloomError as TimeloomError
+from timeloom.errors import UsageError as UsageError
+from timeloom.model import allen as allen
+from timeloom.model import iseql as iseql
+from timeloom.model.count_join import CountAlgorithm, Ties
+from timeloom.model.explanation import Explanation as Explanation
+from timeloom.model.join import How, JoinAlgorithm, Strategy
+from timeloom.model.names import RelationLike
+from timeloom.model.names import relation as relation
+from timeloom.model.period import Period as Period
+from timeloom.model.period import PeriodLike
+from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.relation import Relation as Relation
+from timeloom.model.sequenced import AggregateAlgorithm, AntijoinAlgorithm, SequencedAlgorithm, SequencedHow
+from timeloom.model.slide import Meaning
+from timeloom.model.slide import Slide as Slide
+from timeloom.model.ticks import Span
+from timeloom.operators.explain import explain as explain
+from timeloom.operators.install import install as install
+from timeloom.query.sql import sql as sql
+from timeloom.stab_forest.forest import StabForest as StabForest
+
+__version__: str
+
+_F = TypeVar("_F")
+_Kept = Literal["error", "drop"]
+_Apart = Literal["quarantine"]
+
+class _Periods(TypedDict, total=False):
+    period: PeriodLike
+    empty: OnEmpty | None
+
+class _Grouped(_Periods, total=False):
+    by: str | Sequence[str] | None
+
+class _Windowed(_Grouped, total=False):
+    within: tuple[Any, Any] | None
+
+class _Profiled(_Windowed, total=False):
+    fill: bool
+
+class _Depth(_Profiled, total=False):
+    name: str
+
+class _TemporalAggregate(_Profiled, total=False):
+    algorithm: AggregateAlgorithm
+
+class _TwoTables(_Periods, total=False):
+    on: str | Sequence[str] | None
+    left_on: str | Sequence[str] | None
+    right_on: str | Sequence[str] | None
+    left_period: PeriodLike | None
+    right_period: PeriodLike | None
+
+class _Related(_TwoTables, total=False):
+    delta: Span | str | None
+    epsilon: Span | str | None
+    strategy: Strategy
+
+class _Join(_Related, total=False):
+    how: How
+    overlap: bool
+    columns: Sequence[str] | None
+    suffixes: tuple[str, str]
+    algorithm: JoinAlgorithm
+    batch_rows: int
+    max_rows: int | None
+
+class _CountJoin(_Related, total=False):
+    name: str
+    aggregates: Mapping[str, Any] | None
+    algorithm: CountAlgorithm
+
+class _TopK(_Related, total=False):
+    by: str | Sequence[str] | None
+    ties: Ties
+    name: str
+
+class _TemporalAntijoin(_TwoTables, total=False):
+    columns: Sequence[str] | None
+    algorithm: AntijoinAlgorithm
+
+class _TemporalJoin(_TwoTables, total=False):
+    how: SequencedHow
+    columns: Sequence[str] | None
+    suffixes: Sequence[str]
+    algorithm: SequencedAlgorithm
+    max_rows: int | None
+
+class _SlidingWindows(TypedDict, total=False):
+    ratio: tuple[int, int]
+    meaning: Meaning
+    select: Mapping[str, Any] | None
+    deltas: bool
+    rows: bool
+    bounds: bool
+    sys_period: PeriodLike
+    app_period: PeriodLike
+
+class _StreamJoin(TypedDict, total=False):
+    on: str | Sequence[str] | None
+    how: str
+    delta: Span | str | None
+    epsilon: Span | str | None
+    watermark: str | None
+    left_arrives: str
+    right_arrives: str
+    columns: dict[str, str] | None
+
+@overload
+def coalesce(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Grouped]) -> _F: ...
+@overload
+def coalesce(df: _F, *, on_invalid: _Apart, **options: Unpack[_Grouped]) -> Quarantined[_F]: ...
+@overload
+def count_join(
+    left: _F,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    on_invalid: _Kept = "error",
+    **options: Unpack[_CountJoin],
+) -> _F: ...
+@overload
+def count_join(
+    left: _F, right: object, relation: RelationLike = "intersects", *, on_invalid: _Apart, **options: Unpack[_CountJoin]
+) -> Quarantined[_F]: ...
+@overload
+def depth(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Depth]) -> _F: ...
+@overload
+def depth(df: _F, *, on_invalid: _Apart, **options: Unpack[_Depth]) -> Quarantined[_F]: ...
+@overload
+def gaps(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Windowed]) -> _F: ...
+@overload
+def gaps(df: _F, *, on_invalid: _Apart, **options: Unpack[_Windowed]) -> Quarantined[_F]: ...
+@overload
+def join(
+    left: _F,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    batches: Literal[False] = False,
+    on_invalid: _Kept = "error",
+    **options: Unpack[_Join],
+) -> _F: ...
+@overload
+def join(
+    left: _F,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    batches: Literal[False] = False,
+    on_invalid: _Apart,
+    **options: Unpack[_Join],
+) -> Quarantined[_F]: ...
+@overload
+def join(
+    left: object,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    batches: Literal[True],
+    on_invalid: OnInvalid = "error",
+    **options: Unpack[_Join],
+) -> Iterator[RecordBatch]: ...
+@overload
+def sliding_windows(
+    df: _F, sys: Slide, app: Slide, *, steps: int, on_invalid: _Kept = "error", **options: Unpack[_SlidingWindows]
+) -> _F: ...
+@overload
+def sliding_windows(
+    df: _F, sys: Slide, app: Slide, *, steps: int, on_invalid: _Apart, **options: Unpack[_SlidingWindows]
+) -> Quarantined[_F]: ...
+@overload
+def stab(df: _F, at: Any, *, on_invalid: _Kept = "error", **options: Unpack[_Periods]) -> _F: ...
+@overload
+def stab(df: _F, at: Any, *, on_invalid: _Apart, **options: Unpack[_Periods]) -> Quarantined[_F]: ...
+def stream_join(
+    left: _F, right: object, relation: RelationLike = "intersects", **options: Unpack[_StreamJoin]
+) -> _F: ...
+@overload
+def temporal_aggregate(
+    df: _F, aggregates: Mapping[str, Any], *, on_invalid: _Kept = "error", **options: Unpack[_TemporalAggregate]
+) -> _F: ...
+@overload
+def temporal_aggregate(
+    df: _F, aggregates: Mapping[str, Any], *, on_invalid: _Apart, **options: Unpack[_TemporalAggregate]
+) -> Quarantined[_F]: ...
+@overload
+def temporal_antijoin(
+    left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalAntijoin]
+) -> _F: ...
+@overload
+def temporal_antijoin(
+    left: _F, right: object, *, on_invalid: _Apart, **options: Unpack[_TemporalAntijoin]
+) -> Quarantined[_F]: ...
+@overload
+def temporal_join(
+    left: list[_F] | tuple[_F, ...], *, on_invalid: _Kept = "error", **options: Unpack[_TemporalJoin]
+) -> _F: ...
+@overload
+def temporal_join(
+    left: list[_F] | tuple[_F, ...], *, on_invalid: _Apart, **options: Unpack[_TemporalJoin]
+) -> Quarantined[_F]: ...
+@overload
+def temporal_join(left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalJoin]) -> _F: ...
+@overload
+def temporal_join(
+    left: _F, right: object, *, on_invalid: _Apart, **options: Unpack[_TemporalJoin]
+) -> Quarantined[_F]: ...
+@overload
+def top_k(
+    left: _F,
+    right: object,
+    k: int,
+    relation: RelationLike = "intersects",
+    *,
+    on_invalid: _Kept = "error",
+    **options: Unpack[_TopK],
+) -> _F: ...
+@overload
+def top_k(
+    left: _F,
+    right: object,
+    k: int,
+    relation: RelationLike = "intersects",
+    *,
+    on_invalid: _Apart,
+    **options: Unpack[_TopK],
+) -> Quarantined[_F]: ...
