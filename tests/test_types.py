@@ -14,10 +14,8 @@ ROOT = Path(__file__).parents[1]
 STUB = ast.parse((ROOT / "src" / "timeloom" / "__init__.pyi").read_text())
 OPTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 FUNCTIONS = sorted({node.name for node in STUB.body if isinstance(node, ast.FunctionDef)})
-NARROWED = {"on_invalid": {"_Kept", "_Apart", "OnInvalid"}, "batches": {"Literal[False]", "Literal[True]"}}
+NARROWED = {"on_invalid": {"_Kept", "_Apart", "OnInvalid"}, "batches": {"Literal[False]", "Literal[True]", "bool"}}
 """Options on which the result depends: an overload takes some of their values, and must be told if not the default."""
-
-LIST = "list[_F] | tuple[_F, ...]"
 
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table", "pyspark.sql": "DataFrame"}
 CALLS = """
@@ -27,13 +25,14 @@ import pyarrow
 import timeloom as tl
 from {module} import {kind}
 
-def results(a: {kind}, b: {kind}, forest: tl.StabForest, policy: Literal["drop", "quarantine"]) -> None:
+def results(a: {kind}, b: {kind}, forest: tl.StabForest, policy: Literal["drop", "quarantine"], flag: bool) -> None:
     assert_type(tl.join(a, b), {kind})
     assert_type(tl.join(a, forest, "during", on=["key"], how="left", columns=["x"], max_rows=5), {kind})
     assert_type(tl.join(a, b, on_invalid="drop", empty="point"), {kind})
     assert_type(tl.join(a, b, on_invalid="quarantine"), tl.Quarantined[{kind}])
     assert_type(tl.join(a, b, on_invalid=policy), {kind} | tl.Quarantined[{kind}])
     assert_type(tl.join(a, b, batches=True, batch_rows=10), Iterator[pyarrow.RecordBatch])
+    assert_type(tl.join(a, b, batches=flag), {kind} | tl.Quarantined[{kind}] | Iterator[pyarrow.RecordBatch])
     result, rejected = tl.coalesce(a, by="key", on_invalid="quarantine")
     assert_type(result, {kind})
     assert_type(rejected, {kind})
@@ -47,6 +46,7 @@ def results(a: {kind}, b: {kind}, forest: tl.StabForest, policy: Literal["drop",
     assert_type(tl.temporal_antijoin(a, b, on="key", algorithm="dip"), {kind})
     assert_type(tl.temporal_join(a, b, how="full"), {kind})
     assert_type(tl.temporal_join([a, b, a], on="key"), {kind})
+    assert_type(tl.temporal_join([a, b], a), {kind})
     assert_type(tl.temporal_join((a, b), on_invalid="quarantine"), tl.Quarantined[{kind}])
     assert_type(tl.top_k(a, b, 3, ties="all"), {kind})
     assert_type(tl.explain(tl.join, a, b), tl.Explanation)
@@ -106,13 +106,11 @@ def test_the_stub_takes_what_the_function_takes(name):
     wanted, tables = parameters(function), tables_of(name)
     overloads = [parameters(node) for node in STUB.body if isinstance(node, ast.FunctionDef) and node.name == name]
     for given in overloads:
-        # a list of tables stands for the left one and the right one
-        assert given.keys() == wanted.keys() - (
-            {"right"} if given["left" if "left" in given else "df"][0] == LIST else set()
-        )
+        assert given.keys() == wanted.keys()
+        assert list(given)[: len(function.args.args)] == [argument.arg for argument in function.args.args]
         for option, (annotation, default) in given.items():
             if option in tables:
-                assert default is None
+                assert default in (None, wanted[option][1])
             elif option in NARROWED and name in verbs():
                 assert annotation in NARROWED[option]
                 assert default in (None, wanted[option][1])

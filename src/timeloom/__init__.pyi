@@ -181,6 +181,16 @@ def join(
     **options: Unpack[_Join],
 ) -> Iterator[RecordBatch]: ...
 @overload
+def join(
+    left: _F,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    batches: bool,
+    on_invalid: OnInvalid = "error",
+    **options: Unpack[_Join],
+) -> _F | Quarantined[_F] | Iterator[RecordBatch]: ...
+@overload
 def sliding_windows(
     df: _F, sys: Slide, app: Slide, *, steps: int, on_invalid: _Kept = "error", **options: Unpack[_SlidingWindows]
 ) -> _F: ...
@@ -213,11 +223,15 @@ def temporal_antijoin(
 ) -> Quarantined[_F]: ...
 @overload
 def temporal_join(
-    left: list[_F] | tuple[_F, ...], *, on_invalid: _Kept = "error", **options: Unpack[_TemporalJoin]
+    left: list[_F] | tuple[_F, ...],
+    right: object = None,
+    *,
+    on_invalid: _Kept = "error",
+    **options: Unpack[_TemporalJoin],
 ) -> _F: ...
 @overload
 def temporal_join(
-    left: list[_F] | tuple[_F, ...], *, on_invalid: _Apart, **options: Unpack[_TemporalJoin]
+    left: list[_F] | tuple[_F, ...], right: object = None, *, on_invalid: _Apart, **options: Unpack[_TemporalJoin]
 ) -> Quarantined[_F]: ...
 @overload
 def temporal_join(left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalJoin]) -> _F: ...

@@ -1,5 +1,6 @@
 """Which rows have a usable period, and what becomes of the others. No row vanishes unreported."""
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -56,7 +57,9 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
     if refused.any():
         raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side))
     if dropped.any():
-        warnings.warn(_summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=5)
+        warnings.warn(
+            _summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=_callers_level()
+        )
     kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
     return Admitted(
         take_rows(table, pa.array(kept)),
@@ -194,6 +197,14 @@ def answer(result: pa.Table, rejected: pa.Table, policy: Policy, restore: Restor
     if policy.on_invalid == "quarantine":
         return Quarantined(restore(result), restore(rejected))
     return restore(result)
+
+
+def _callers_level() -> int:
+    """How far up the code lies that called us: a warning is told there, however many layers are between."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("timeloom."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _summary(verdict: Verdicts, side: str) -> str:

@@ -1,0 +1,118 @@
+"""Verbs make calls: the result and the explanation of one call read the same request, and an engine runs it."""
+
+import inspect
+import warnings
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import timeloom as tl
+from timeloom.engines.local import LocalEngine
+from timeloom.engines.spark import SparkEngine
+from timeloom.model.join import JoinRequest
+from timeloom.model.names import relation
+from timeloom.model.naming import Keys
+from timeloom.model.policy import Policy
+from timeloom.model.sequenced import TemporalJoinRequest
+from timeloom.operators.call import Call, PlannedCall
+from timeloom.operators.engine import engine_of
+from timeloom.operators.registry import verbs
+
+ROWS = pa.table({"key": ["a", "b", "b"], "value": [1, 2, 3], "start": [1, 2, 5], "end": [3, 9, 4]})
+HISTORY = pa.table({"fee": [5, 7], "sys_start": [1, 5], "sys_end": [4, 2], "app_start": [1, 2], "app_end": [9, 9]})
+NEEDED = {
+    "stab": {"at": 2},
+    "temporal_aggregate": {"aggregates": {"n": "count"}},
+    "top_k": {"k": 1},
+    "sliding_windows": {"sys": tl.Slide(1, 2), "app": tl.Slide(1, 2), "steps": 1},
+}
+EXPLAINED = [name for name, verb in verbs().items() if verb.explains]
+
+
+def arguments(verb):
+    """Arguments for a verb, whose tables have one row each that is invalid."""
+    rows = HISTORY if verb.name == "sliding_windows" else ROWS
+    return {**dict.fromkeys(verb.inputs, rows), **NEEDED.get(verb.name, {}), "on_invalid": "drop"}
+
+
+@pytest.mark.parametrize("name", verbs())
+def test_a_verb_has_the_signature_of_its_function_and_a_result_of_its_own(name):
+    verb = verbs()[name]
+    assert getattr(tl, name) is verb.function
+    assert (verb.function.__name__, verb.function.__module__) == (name, f"timeloom.operators.{name}")
+    public, planned = (inspect.signature(function, eval_str=True) for function in (verb.function, verb.call))
+    assert public.parameters == planned.parameters
+    assert public.return_annotation is Any
+    assert issubclass(planned.return_annotation, Call)
+    assert set(verb.inputs) <= set(public.parameters)
+
+
+@pytest.mark.parametrize("name", verbs())
+def test_a_call_runs_nothing_before_it_is_asked(name):
+    verb = verbs()[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call = verb.call(**arguments(verb))
+    assert isinstance(call, PlannedCall) == verb.explains
+    with pytest.warns(tl.DroppedRowsWarning):
+        assert call.run().equals(verb.function(**arguments(verb)))
+
+
+@pytest.mark.parametrize("name", verbs())
+def test_dropped_rows_are_told_where_the_verb_is_called(name):
+    verb = verbs()[name]
+    with pytest.warns(tl.DroppedRowsWarning) as told:
+        verb.function(**arguments(verb))
+    assert {warning.filename for warning in told} == {__file__}
+
+
+def refusal(function, *args, **options):
+    """The words in which a call is refused before it runs, without the addresses of objects."""
+    try:
+        function(*args, **options)
+    except tl.UsageError as error:
+        return str(error).partition(" at 0x")[0]
+    return None
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_explain_refuses_what_the_verb_refuses_in_the_same_words(name):
+    verb, refused = verbs()[name], 0
+    for option in inspect.signature(verb.function).parameters:
+        for odd in (object(), "nonsense", -1):
+            given = {**arguments(verb), option: odd}
+            words = refusal(verb.call, **given)
+            if words is not None:
+                refused += 1
+                assert words == refusal(verb.function, **given) == refusal(tl.explain, name, **given)
+    assert refused > 5
+
+
+def test_a_limit_of_top_k_is_read_by_explain_too():
+    with pytest.raises(tl.UsageError, match="k=-1 is no number of rows"):
+        tl.explain(tl.top_k, ROWS, ROWS, -1)
+
+
+def test_tables_choose_the_engine():
+    assert isinstance(engine_of({"left": ROWS, "right": pd.DataFrame()}), LocalEngine)
+    with pytest.raises(tl.UsageError, match="coalesce runs in one way only"):
+        tl.explain("coalesce", ROWS)
+
+
+def test_spark_refuses_what_is_for_local_tables():
+    sides = {"keys": Keys(), "left_period": tl.Period(), "right_period": tl.Period(), "policy": Policy()}
+    request = JoinRequest(relation("intersects"), how="inner", max_rows=5, **sides)
+    sequenced = TemporalJoinRequest(how="inner", max_rows=5, **sides)
+    engine, frames = SparkEngine(), (object(), object())
+    for call in (
+        lambda: engine.join(*frames, request),
+        lambda: engine.explain_join(*frames, request),
+        lambda: engine.temporal_join(frames, [sequenced]),
+        lambda: engine.explain_temporal_join(frames, [sequenced]),
+    ):
+        with pytest.raises(tl.UsageError, match="max_rows= is for local tables"):
+            call()
+    with pytest.raises(tl.UsageError, match="batches=True is for local tables"):
+        engine.join_batches(*frames, request, 10)
