@@ -115,4 +115,4 @@ def test_spark_refuses_what_is_for_local_tables():
         with pytest.raises(tl.UsageError, match="max_rows= is for local tables"):
             call()
     with pytest.raises(tl.UsageError, match="batches=True is for local tables"):
-        engine.join_batches(*frames, request, 10)
+        engine.join_batches(*frames, request, 0)

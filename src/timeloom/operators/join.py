@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from timeloom.errors import UsageError
 from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
@@ -108,8 +107,6 @@ def join(
         strategy=strategy,
         max_rows=max_rows,
     )
-    if batches and batch_rows < 1:
-        raise UsageError(f"batch_rows={batch_rows} is too small; give 1 or more")
     right, request = _beside(left, right, request)
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(

@@ -6,6 +6,8 @@ Each method loads the module of its verb when it is first called: a verb costs n
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from timeloom.errors import UsageError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -38,6 +40,8 @@ class LocalEngine:
         """Yield the result of a join in batches of at most so many rows."""
         from timeloom.engines.local.join import join_batches
 
+        if rows < 1:
+            raise UsageError(f"batch_rows={rows} is too small; give 1 or more")
         return join_batches(left, right, request, rows)
 
     def explain_join(self, left: object, right: object, request: "JoinRequest") -> "Explanation":
