@@ -95,12 +95,36 @@ def test_a_limit_of_top_k_is_read_by_explain_too():
         tl.explain(tl.top_k, ROWS, ROWS, -1)
 
 
-def test_tables_choose_the_engine():
-    assert isinstance(engine_of({"left": ROWS, "right": pd.DataFrame()}), LocalEngine)
+def test_what_runs_in_one_way_has_no_explanation():
     with pytest.raises(tl.UsageError, match="coalesce runs in one way only"):
         tl.explain("coalesce", ROWS)
 
 
+@pytest.mark.spark
+def test_tables_choose_the_engine():
+    """By their classes, both of Spark's among them; the frames here have none of Spark's machinery."""
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+
+    classic, connect = (object.__new__(kind) for kind in (ClassicFrame, ConnectFrame))
+    assert isinstance(engine_of({"left": ROWS, "right": pd.DataFrame()}), LocalEngine)
+    assert isinstance(engine_of({"left": classic, "right": connect}), SparkEngine)
+    with pytest.raises(tl.UsageError, match="of different families .left is DataFrame, right is Table."):
+        engine_of({"left": classic, "right": ROWS})
+
+
+class LikeSpark:
+    """A class that says it comes from Spark."""
+
+    __module__ = "pyspark.sql.frames"
+
+
+def test_a_class_is_not_known_by_the_name_of_its_module():
+    with pytest.raises(tl.UsageError, match="the left input is a LikeSpark; give a Spark DataFrame"):
+        tl.join(LikeSpark(), LikeSpark())
+
+
+@pytest.mark.spark
 def test_spark_refuses_what_is_for_local_tables():
     sides = {"keys": Keys(), "left_period": tl.Period(), "right_period": tl.Period(), "policy": Policy()}
     request = JoinRequest(relation("intersects"), how="inner", max_rows=5, **sides)

@@ -5,6 +5,7 @@ NumPy's numbers and booleans become Python's, sequences of names become tuples.
 """
 
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
@@ -165,10 +166,18 @@ def _nothing(value: Any) -> None:
 
 
 def _flag(value: Any) -> bool:
-    of_numpy = type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
-    if not isinstance(value, bool) and not of_numpy:
+    if not isinstance(value, bool) and not _is_numpy_flag(value):
         raise Refused
     return bool(value)
+
+
+def _is_numpy_flag(value: Any) -> bool:
+    """Tell a boolean of NumPy's; where nobody has imported NumPy there is none."""
+    if "numpy" not in sys.modules:
+        return False
+    from numpy import bool_
+
+    return isinstance(value, bool_)
 
 
 def _integer(value: Any) -> int:

@@ -1,6 +1,7 @@
 """Tables of any kind, to Arrow and back."""
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,18 @@ Restore = Callable[[pa.Table], Any]
 
 
 def is_spark(frame: object) -> bool:
-    """Tell a Spark DataFrame, classic or Connect, without importing Spark."""
-    return any(base.__module__.startswith("pyspark.sql") for base in type(frame).__mro__)
+    """Tell a Spark DataFrame, classic or Connect; where nobody has imported Spark there is none."""
+    if "pyspark.sql" not in sys.modules:
+        return False
+    from pyspark.sql import DataFrame
+
+    return isinstance(frame, DataFrame)
+
+
+def is_of(frame: object, library: str, *kinds: str) -> bool:
+    """Tell a table of a library's own kinds; a library that nobody has imported has made none, and stays unloaded."""
+    module = sys.modules.get(library)
+    return module is not None and type(frame) in [getattr(module, kind, None) for kind in kinds]
 
 
 def to_arrow(frame: object, side: str) -> tuple[pa.Table, Restore]:
@@ -63,15 +74,14 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
         return frame, _identity
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame]), _identity
-    package = type(frame).__module__.partition(".")[0]
-    if package == "pandas" and type(frame).__name__ == "DataFrame":
+    if is_of(frame, "pandas", "DataFrame"):
         refuse_repeated([str(name) for name in frame.columns], side)  # type: ignore[attr-defined]
         return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), _to_pandas
-    if package == "polars" and type(frame).__name__ == "LazyFrame":
+    if is_of(frame, "polars", "LazyFrame"):
         raise UsageError(f"the {side} input is a polars LazyFrame, which has no rows yet; call .collect() first")
-    if package == "polars" and type(frame).__name__ == "DataFrame":
+    if is_of(frame, "polars", "DataFrame"):
         return frame.to_arrow(), _to_polars  # type: ignore[attr-defined]
-    if package in ("duckdb", "_duckdb"):
+    if is_of(frame, "duckdb", "DuckDBPyRelation", "DuckDBPyConnection"):
         return with_durations(pa.table(frame.to_arrow_table())), _to_duckdb  # type: ignore[attr-defined]
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, type):
         return pa.table(frame), _identity
@@ -79,15 +89,6 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
         f"the {side} input is a {type(frame).__name__}; give a Spark DataFrame or a table that exports Arrow "
         "(pyarrow, pandas, polars, DuckDB); pyarrow.table({...}) makes one from lists"
     )
-
-
-def _refuse_repeated(names: Sequence[object], side: str) -> None:
-    texts = [str(name) for name in names]
-    repeated = sorted({name for name in texts if texts.count(name) > 1})
-    if repeated:
-        raise InvalidInputError(
-            f"the {side} table has more than one column named {', '.join(map(repr, repeated))}; rename them first"
-        )
 
 
 def _identity(table: pa.Table) -> pa.Table:

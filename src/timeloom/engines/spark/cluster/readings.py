@@ -14,6 +14,7 @@ from contextlib import redirect_stdout
 from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.tables.frames import is_of
 from timeloom.errors import InvalidInputError
 
 REUSE = "spark.sql.exchange.reuse"
@@ -56,7 +57,7 @@ def _changing(frame: DataFrame) -> tuple[str, str] | None:
     if str(frame.sparkSession.conf.get(REUSE, "true")).lower() != "true":
         found = changing(optimized(frame))
         return None if found is None else (found, f"{REUSE} is off")
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_of(frame, "pyspark.sql.connect.dataframe", "DataFrame"):
         found = unequal_seed(optimized(frame.unionAll(frame)))
         return None if found is None else (found, "its seed is drawn anew for each place in a plan; give it a seed")
     return None
