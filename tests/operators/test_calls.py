@@ -1,7 +1,9 @@
 """Verbs make calls: the result and the explanation of one call read the same request, and an engine runs it."""
 
+import ast
 import inspect
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -111,6 +113,20 @@ def test_tables_choose_the_engine():
     assert isinstance(engine_of({"left": classic, "right": connect}), SparkEngine)
     with pytest.raises(tl.UsageError, match="of different families .left is DataFrame, right is Table."):
         engine_of({"left": classic, "right": ROWS})
+
+
+def test_verbs_and_engines_meet_by_types_alone():
+    """No module is loaded by a text, no request is made of whatever a function knows, no class known by its module."""
+    package = Path(tl.__file__).parent
+    found = {}
+    for folder in ("model", "engines", "operators"):
+        for file in (package / folder).rglob("*.py"):
+            nodes = list(ast.walk(ast.parse(file.read_text())))
+            names = {node.id for node in nodes if isinstance(node, ast.Name)}
+            names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+            if used := names & {"importlib", "import_module", "__import__", "locals", "__module__"}:
+                found[str(file.relative_to(package))] = used
+    assert found == {"operators/registry.py": {"importlib", "import_module"}}, "the registry alone looks for its verbs"
 
 
 class LikeSpark:
