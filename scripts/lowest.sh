@@ -10,4 +10,4 @@ shift 2
 "$bin/uv" pip freeze --python "$venv/bin/python" | grep -iE '^(click|numpy|numba|pyarrow|pydantic|pyyaml|rich|sqlglot|pandas|pyspark|pytest|hypothesis|duckdb|polars)=='
 # A smoke test: each engine, verb and file format once, with few random examples.
 TIMELOOM_FEW_EXAMPLES=1 NUMBA_CACHE_DIR="$venv/numba" "$venv/bin/python" -m pytest -x -m "not spark" \
-  tests/cli tests/sql tests/pipeline tests/report tests/test_storage.py tests/test_package.py "$@"
+  tests/cli tests/query tests/pipeline tests/report tests/storage tests/test_package.py "$@"
