@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from timeloom.bitemporal.columns import GrowingArray
 from timeloom.bitemporal.layout import Layout
+from timeloom.engines.tables.taking import chosen_rows
 from timeloom.engines.tables.ticks import column_ticks
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Ticks
@@ -57,7 +58,7 @@ class Chronicle:
         if app is not None:
             starts, ends = self.app_ticks(history)
             wanted &= (starts <= app) & (ends > app)
-        return history.filter(pa.array(wanted))
+        return chosen_rows(history, wanted)
 
     def app_ticks(self, history: pa.Table) -> tuple[Ticks, Ticks]:
         """The application periods as ticks."""
@@ -82,6 +83,6 @@ class Chronicle:
         """This history without some versions, and the place of each version then (of no meaning for those)."""
         keep = np.ones(len(self), np.bool_)
         keep[list(undone)] = False
-        versions = self.versions.filter(pa.array(keep))
+        versions = chosen_rows(self.versions, keep)
         sys_end = GrowingArray.of(self.ends[keep])
         return Chronicle(self.layout, [versions], 1, sys_end, self.latest), np.cumsum(keep) - 1

@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from timeloom.bitemporal.exact import ExactSum
 from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.key_types import plain_values
+from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import whole
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import CallFailedError, evaluate
@@ -58,7 +60,7 @@ class Expression:
 
     def _values(self, rows: Ticks) -> pa.Array:
         assert self._column is not None
-        return whole(self._column.take(pa.array(rows)))
+        return plain_values(whole(taken(self._column, pa.array(rows), str(self.measure.column))))
 
 
 def _over_rows(measure: Measure, values: pa.Array) -> Any:

@@ -18,6 +18,7 @@ from timeloom.bitemporal.snapshot import Batch, Snapshot, fitted
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History, read_history
 from timeloom.engines.windows.slides import MEANING_CODES, lay_out
@@ -265,7 +266,7 @@ class BitemporalIndex:
         now, wanted = self._now, read_numbers(numbers)
         now.known_types()
         now.numbers.check(wanted)
-        return now.payload.take(pa.array(wanted))
+        return take_rows(now.payload, pa.array(wanted))
 
     @checked
     def cells(self, *, sys: "tuple[Instant, Instant] | None" = None) -> pa.Table:

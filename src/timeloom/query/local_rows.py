@@ -8,7 +8,10 @@ import pyarrow.compute as pc
 
 from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.gather import Source
+from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.tables.keys import group_keys
+from timeloom.engines.tables.taking import chosen_rows, take_rows, taken
+from timeloom.engines.tables.ticks import whole
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import evaluate
 from timeloom.model.measures import Measure
@@ -38,7 +41,7 @@ class LocalRows:
             raise scope.error(
                 condition, f"{condition.sql()} is {found.type}, expected a condition that is true or false"
             )
-        return LocalRows(self.frame.filter(found))
+        return LocalRows(chosen_rows(self.frame, np.asarray(pc.fill_null(found, False))))
 
     def extended(self, items: "list[tuple[str, Any]]", scope: Scope) -> "LocalRows":
         """Add columns."""
@@ -67,7 +70,7 @@ class LocalRows:
         starts = np.concatenate([points, filler])
         swept = Sweep.of(starts, starts + 1, points.size, cores())
         source = Source(table)
-        columns = {name: table[name].take(pa.array(np.sort(leaders))) for name in keys}
+        columns = {name: taken(table[name], pa.array(np.sort(leaders)), name) for name in keys}
         for measure in measures:
             column = None if measure.column is None else source.column(measure.column)
             columns |= evaluate(swept, [measure], column)
@@ -77,14 +80,14 @@ class LocalRows:
         """Sort by columns, each (name, descending, nulls first); equal rows keep their order."""
         order = pa.array(np.arange(self.frame.num_rows))
         for name, descending, nulls_first in reversed(keys):
-            column = self.frame[name].take(order)
+            column = plain_values(whole(taken(self.frame[name], order, name)))
             found = pc.array_sort_indices(
-                column.combine_chunks(),
+                column,
                 order="descending" if descending else "ascending",
                 null_placement="at_start" if nulls_first else "at_end",
             )
             order = order.take(found)
-        return LocalRows(self.frame.take(order))
+        return LocalRows(take_rows(self.frame, order))
 
     def distinct(self) -> "LocalRows":
         """Keep the first of equal rows."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.taking import chosen_rows
 from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
@@ -95,7 +96,7 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     verdicts[(verdicts == 0) & keyless] = NO_KEY
     good = verdicts == 0
     events = Events(names.numbers(table[columns.id]), first, starting, last)
-    unread = table.select(wanted).filter(pa.array(~good))
+    unread = chosen_rows(table.select(wanted), ~good)
     return Reading(events if good.all() else events.pick(good), numbers[good], kind, unread, verdicts[~good])
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from timeloom.engines.tables.key_types import plain
 from timeloom.errors import InvalidInputError
@@ -15,6 +17,11 @@ def take_rows(table: pa.Table, rows: pa.Array) -> pa.Table:
     if not columns:
         return pa.table({"_": pa.nulls(len(rows))}).select([]).replace_schema_metadata(table.schema.metadata)
     return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def chosen_rows(table: pa.Table, chosen: "NDArray[np.bool_]") -> pa.Table:
+    """The rows of a table that are marked."""
+    return take_rows(table, pa.array(np.flatnonzero(chosen)))
 
 
 def taken(column: "pa.Array | pa.ChunkedArray", rows: pa.Array, name: str) -> "pa.Array | pa.ChunkedArray":
