@@ -48,7 +48,7 @@ def _open_scratch(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         scratch = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         file = scratch.open("x+b")
-        if _lock(file) and not scratch.exists():
+        if _lock(file, wait=True) and not scratch.exists():
             file.close()
             continue
         return scratch, file
@@ -67,12 +67,12 @@ def _clear_leftovers(target: Path) -> None:
             continue
 
 
-def _lock(file: BinaryIO) -> bool:
-    """Lock an open file until it is closed; False if another holds it, or if there are no locks."""
+def _lock(file: BinaryIO, *, wait: bool = False) -> bool:
+    """Lock an open file until it is closed; False if another holds it and is not waited for, or if there are no locks."""
     if _FCNTL is None:
         return False
     try:
-        _FCNTL.flock(file.fileno(), _FCNTL.LOCK_EX | _FCNTL.LOCK_NB)
+        _FCNTL.flock(file.fileno(), _FCNTL.LOCK_EX | (0 if wait else _FCNTL.LOCK_NB))
     except OSError:
         return False
     return True
