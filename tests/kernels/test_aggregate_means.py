@@ -27,6 +27,8 @@ def nearest(value):
 @example(number=2**53 + 1, count=1, exponent=0)
 @example(number=0, count=5, exponent=0)
 @example(number=4, count=4_256_175, exponent=-1000)
+@example(number=2**63 - 10, count=4, exponent=0)
+@example(number=2**91 - 1, count=1, exponent=0)
 def test_a_quotient_is_rounded_once(number, count, exponent):
     digits = np.array([(number >> (WIDTH * k)) & ((1 << WIDTH) - 1) for k in range(8)], np.int64)
     assert nearest_quotient(digits, count, exponent) == nearest(Fraction(number) * Fraction(2) ** exponent / count)

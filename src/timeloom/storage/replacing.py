@@ -68,7 +68,7 @@ def _clear_leftovers(target: Path) -> None:
 
 
 def _lock(file: BinaryIO, *, wait: bool = False) -> bool:
-    """Lock an open file until it is closed; False if another holds it and is not waited for, or if there are no locks."""
+    """Lock an open file until it is closed; False if another holds it, unless that is waited for, or without locks."""
     if _FCNTL is None:
         return False
     try:

@@ -13,9 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, TimeType, shift_ticks
+from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER, Axis
+from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class PeriodWriter:
 
     def starts(self, ticks: Ticks, null: NDArray[np.bool_] | None = None) -> pa.Array:
         """Starts as a column; rows marked null become null."""
+        if self.period.start_shift and ticks.size and ticks.min() == MIN_TICK:
+            self._refuse_first_tick()
         return self.type.to_arrow(shift_ticks(ticks, -self.period.start_shift), null, self.period.start)
 
     def ends(self, ticks: Ticks, null: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -53,6 +56,12 @@ class PeriodWriter:
             sentinel = self.type.ticks_of(self.period.sentinels[0], "open_end")
             return self.type.to_arrow(np.where(is_open, sentinel, written), null, self.period.end)
         return self.type.to_arrow(written, is_open if null is None else is_open | null, self.period.end)
+
+    def _refuse_first_tick(self) -> None:
+        raise InvalidInputError(
+            f"column {self.period.start!r} of the result would have to begin before the first tick there is, as "
+            f"closed={self.period.closed!r} leaves its start out; read the table with closed='left', or cut off that instant"
+        )
 
 
 def common_type(one: TimeType, other: TimeType) -> TimeType:

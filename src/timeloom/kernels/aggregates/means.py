@@ -38,10 +38,11 @@ def nearest_quotient(magnitude: Ticks, count: int, exponent: int) -> float:
         return 0.0
     bits = 0
     while bits < HEAD_BITS:
-        # As many bits of the next digit as there is room for; beyond the last digit there are zeros.
+        # As many bits of the next digit as there is room for; beyond the last digit there are zeros. A head just below a
+        # power of two may seem to have one bit more than it has.
         bits = math.frexp(float(head))[1]
         taken = min(WIDTH, HEAD_BITS - bits)
-        if taken == 0:
+        if taken <= 0:
             break
         digit = magnitude[at] if at >= 0 else 0
         rest = (rest << taken) | (digit >> (WIDTH - taken))
