@@ -60,7 +60,7 @@ class PeriodWriter:
     def _refuse_first_tick(self) -> None:
         raise InvalidInputError(
             f"column {self.period.start!r} of the result would have to begin before the first tick there is, as "
-            f"closed={self.period.closed!r} leaves its start out; read the table with closed='left', or cut off that instant"
+            f"closed={self.period.closed!r} leaves its start out; use closed='left', or cut off that instant"
         )
 
 

@@ -38,8 +38,8 @@ def nearest_quotient(magnitude: Ticks, count: int, exponent: int) -> float:
         return 0.0
     bits = 0
     while bits < HEAD_BITS:
-        # As many bits of the next digit as there is room for; beyond the last digit there are zeros. A head just below a
-        # power of two may seem to have one bit more than it has.
+        # As many bits of the next digit as there is room for; beyond the last digit there are zeros. A head just below
+        # a power of two may seem to have one bit more than it has.
         bits = math.frexp(float(head))[1]
         taken = min(WIDTH, HEAD_BITS - bits)
         if taken <= 0:
