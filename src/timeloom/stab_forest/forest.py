@@ -34,13 +34,10 @@ from timeloom.stab_forest.instants import (
     written,
 )
 from timeloom.stab_forest.persistence import load_forest, packed, save_forest, unpacked
-from timeloom.stab_forest.reaching import Variant, pairs, reach, threshold_of
+from timeloom.stab_forest.reaching import SOON_JOINED, Variant, pairs, reach, threshold_of
 from timeloom.stab_forest.sharing import SharedIndex
 
 NOTHING = np.zeros(0, np.int64)
-
-SOON_JOINED = 10_000_000
-"""A join of forests with fewer pairs than this ends before anyone would interrupt it."""
 
 
 class StabForest:

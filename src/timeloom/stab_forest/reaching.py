@@ -13,6 +13,9 @@ Variant = Literal["auto", "events", "index"]
 
 MOST = 2**31 - 1
 
+SOON_JOINED = 10_000_000
+"""A join of forests with fewer pairs than this ends before anyone would interrupt it."""
+
 
 def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin: int, end: int) -> tuple[Ticks, Ticks]:
     """The ids of all pairs of intersecting events within a window."""
