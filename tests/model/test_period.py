@@ -67,7 +67,7 @@ PAIR = {"start": "a", "end": "b"}
 )
 def test_a_mapping_is_a_period_in_every_verb(call, count):
     assert call(PAIR).num_rows == count
-    with pytest.raises(tl.UsageError, match="no period|takes two column names"):
+    with pytest.raises(tl.UsageError, match="period takes two column names, start and end, or a Period"):
         call({"a", "b"})
 
 
