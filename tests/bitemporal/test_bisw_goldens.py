@@ -1,9 +1,7 @@
 """Every worked example of the bitemporal sliding windows thesis, figures 2.1 to 4.9 and tables 4.1 to 4.3."""
 
-import json
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +9,9 @@ import pytest
 
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.model.slide import Slide
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden" / "bisw.json").read_text())}
+CASES = worked_examples("bisw")
 
 
 def column(rows, at):

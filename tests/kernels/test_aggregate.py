@@ -1,8 +1,6 @@
 """Timelines and running aggregates against brute force over instants, by either algorithm."""
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ from timeloom.kernels.aggregates import timeline as aggregate
 from timeloom.kernels.aggregates.dip import dip_timeline
 from timeloom.kernels.aggregates.extremes import greatest
 from timeloom.model.ticks import FOREVER
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}
+CASES = worked_examples("dip")
 both = pytest.mark.parametrize("timeline", [aggregate.timeline, dip_timeline], ids=["sweep", "dip"])
 
 

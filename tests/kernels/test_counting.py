@@ -1,8 +1,5 @@
 """The counting algorithms of the count semi-join paper: its examples, brute force, batches, and each other."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,8 +18,9 @@ from timeloom.kernels.counts.ranks import count_intersecting
 from timeloom.kernels.counts.sweeps import feed, naive_count, settle_open, simple_count, smart_count
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
+from tree import worked_examples
 
-GOLDEN = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/counting.json").read_text())}
+GOLDEN = worked_examples("counting")
 
 ticks = st.integers(0, 12)
 periods = st.tuples(ticks, ticks).filter(lambda p: p[0] < p[1]) | st.tuples(ticks, st.just(int(MAX)))

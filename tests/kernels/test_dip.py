@@ -1,8 +1,6 @@
 """Disjoint interval partitioning on the paper's worked examples and against brute force."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ from timeloom.kernels.aggregates import dip as dip_aggregate
 from timeloom.kernels.aggregates.timeline import members
 from timeloom.kernels.sequenced import dip, dip_merge
 from timeloom.model.ticks import FOREVER
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}
+CASES = worked_examples("dip")
 EXAMPLE = CASES["DIP-fig1-relations"]["input"]
 
 

@@ -1,8 +1,5 @@
 """The gapless hash map: the paper's example, and behaviour equal to a dict under any history."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,8 +19,7 @@ from timeloom.kernels.streaming.gapless import (
     remove_element,
     with_room,
 )
-
-GOLDEN = Path(__file__).parent.parent / "golden" / "sweeping.json"
+from tree import worked_examples
 
 
 def chained(storage: list[int], chains: list[list[int]]) -> Cells:
@@ -58,7 +54,7 @@ def chains_of(maps: Cells, which: int = 0) -> list[list[int]]:
 
 
 def test_example_of_the_paper():
-    (case,) = [case for case in json.loads(GOLDEN.read_text()) if case["operator"] == "gapless_remove"]
+    (case,) = [case for case in worked_examples("sweeping").values() if case["operator"] == "gapless_remove"]
     storage = case["input"]["storage"]
     maps = chained(storage, case["input"]["chains"])
     place = storage.index(case["input"]["remove"])

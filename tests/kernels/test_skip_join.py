@@ -1,8 +1,5 @@
 """The skip-join in all variants, against the paper's examples, brute force and the forward scan."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +10,9 @@ from timeloom import StabForest
 from timeloom.kernels.joins.skip_join import forward_scan, skip_join, skip_join_pairs
 from timeloom.kernels.stab_forest.build import build
 from timeloom.kernels.stab_forest.multi_stab import new_marks, stab_step
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
+CASES = worked_examples("stab_forest")
 LOW, HIGH = -(2**63), 2**63 - 1
 VARIANTS = ["auto", "events", "index"]
 

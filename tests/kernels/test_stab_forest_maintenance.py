@@ -1,8 +1,5 @@
 """A stab-forest as it grows: orders of arrival, open events and their handles, watermarks, and what is refused."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,8 +9,9 @@ from hypothesis import strategies as st
 from reference.stabbing import check_shape, read_shape, stab
 from timeloom import InvalidInputError, StabForest, UsageError
 from timeloom.kernels.stab_forest.layout import FOREVER
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
+CASES = worked_examples("stab_forest")
 
 operations = st.lists(
     st.one_of(

@@ -1,8 +1,6 @@
 """Stabs, multi-stabs and counts on a stab-forest, against the paper's examples and brute force."""
 
-import json
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ from timeloom.kernels.stab_forest import multi_stab as many
 from timeloom.kernels.stab_forest.build import build
 from timeloom.kernels.stab_forest.layout import allocate, append_events
 from timeloom.kernels.stab_forest.stab import locate
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
+CASES = worked_examples("stab_forest")
 LOW, HIGH = -(2**63), 2**63 - 1
 
 lists = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=40).map(

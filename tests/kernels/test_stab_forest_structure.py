@@ -1,8 +1,6 @@
 """The structure of the stab-forest: the paper's figures after each append, its invariants, bulk against appends."""
 
-import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +10,12 @@ from hypothesis import strategies as st
 from reference.stabbing import check_shape, half_open, in_order, least, most, point_least, read_shape
 from timeloom.kernels.stab_forest.build import build, event_order, first_dummy, highest_between
 from timeloom.kernels.stab_forest.layout import allocate, append_events, dummies, resized
+from tree import worked_examples
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 """Whether kernels run compiled: otherwise a million of anything takes too long."""
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parents[1] / "golden/stab_forest.json").read_text())}
+CASES = worked_examples("stab_forest")
 
 events = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=40).map(
     lambda pairs: sorted((v, v + length) for v, length in pairs)

@@ -1,9 +1,7 @@
 """The sweeping join on every worked example and every rewrite of its paper."""
 
 import itertools
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,9 @@ from timeloom.kernels.joins.sweep_plan import rewrites
 from timeloom.model.box import Box
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
+from tree import worked_examples
 
-CASES = json.loads((Path(__file__).parent.parent / "golden" / "sweeping.json").read_text())
+CASES = worked_examples("sweeping").values()
 SMALL = [(start, end) for start in range(5) for end in range(start + 1, 6)]
 
 

@@ -1,14 +1,12 @@
 """Selection of the k highest, with ties, against a full sort."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import counting as brute
 from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
+from tree import worked_examples
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=25)
 
@@ -30,8 +28,7 @@ def test_top_rows_of_groups_equal_a_full_sort(rows, k, all_ties):
 
 
 def test_the_busiest_row_of_the_paper():
-    case = json.loads((Path(__file__).parents[1] / "golden/counting.json").read_text())
-    counts = next(c for c in case if c["id"] == "ICSJ-fig1-counts")["expected"]
-    best = next(c for c in case if c["id"] == "ICSJ-topk")
+    examples = worked_examples("counting")
+    counts, best = examples["ICSJ-fig1-counts"]["expected"], examples["ICSJ-topk"]
     rows = top_rows(np.array(list(counts.values()), np.int64), best["input"]["k"], all_ties=False)
     assert [[list(counts)[row], list(counts.values())[row]] for row in rows] == best["expected"]

@@ -1,7 +1,5 @@
-import json
 from datetime import timedelta
 from itertools import product
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,12 +10,9 @@ from drawing import ranges
 from reference.relations import PARAMETERS, RELATIONS
 from timeloom.model.box import Box, disjoint
 from timeloom.model.ticks import Axis
+from tree import worked_examples
 
-GOLDEN = [
-    case
-    for case in json.loads((Path(__file__).parents[1] / "golden" / "sweeping.json").read_text())
-    if case["operator"] == "relation_bounds"
-]
+GOLDEN = [case for case in worked_examples("sweeping").values() if case["operator"] == "relation_bounds"]
 PERIODS = [(a, b) for a in range(6) for b in range(a + 1, 7)]
 boxes = st.builds(Box, ranges(), ranges(), ranges(), ranges())
 

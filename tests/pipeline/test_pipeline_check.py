@@ -1,6 +1,5 @@
 """Pipeline files are checked whole: every fault with its place and a hint, nothing run, no secret shown."""
 
-import pathlib
 import subprocess
 import sys
 import textwrap
@@ -12,6 +11,7 @@ from timeloom.model.period import Period
 from timeloom.pipeline.definition.check import load
 from timeloom.pipeline.definition.faults import PipelineError
 from timeloom.pipeline.definition.secrets import Secrets
+from tree import ROOT
 
 SOUND = """\
 engine: local
@@ -151,7 +151,7 @@ def test_anchors_and_merges(tmp_path):
 
 
 def test_the_documented_example_is_sound(tmp_path):
-    document = (pathlib.Path(__file__).parents[2] / "docs/pipeline.md").read_text()
+    document = (ROOT / "docs/pipeline.md").read_text()
     (tmp_path / "p.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
     pipeline = load(str(tmp_path / "p.yml"), Secrets({"DB_PASSWORD": "hush"}))
     assert list(pipeline.sources) == ["shifts", "calls", "people"]

@@ -1,11 +1,9 @@
 """Temporal aggregation against brute force over instants, and against DuckDB."""
 
-import json
 import math
 import statistics
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -16,8 +14,9 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}
+CASES = worked_examples("dip")
 ALGORITHMS = ["auto", "sweep", "dip"]
 WINDOWS = st.one_of(st.none(), st.tuples(st.integers(-2, 8), st.integers(9, 20)))
 

@@ -1,8 +1,5 @@
 """The sequenced anti-join against brute force over instants."""
 
-import json
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -11,8 +8,9 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}
+CASES = worked_examples("dip")
 
 
 def table(rows, keys, number):

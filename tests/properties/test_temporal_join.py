@@ -1,8 +1,6 @@
 """The sequenced join: snapshot reducible and change preserving, for every kind of join, key and algorithm."""
 
 import datetime as dt
-import json
-from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -14,8 +12,9 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from tree import worked_examples
 
-CASES = {case["id"]: case for case in json.loads((Path(__file__).parent.parent / "golden" / "dip.json").read_text())}
+CASES = worked_examples("dip")
 ALGORITHMS = ["auto", "forward_scan", "sweep", "dip"]
 HOWS = ["inner", "left", "right", "full"]
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tree import TESTS
+
 
 @pytest.mark.spark
 @pytest.mark.processes
@@ -19,7 +21,7 @@ def test_the_same_through_connect(tmp_path):
         "SPARK_TESTING": "1",  # any free port, so that two runs do not meet
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": str(Path(__file__).parents[1]),
+        "PYTHONPATH": str(TESTS),
     }
     script = Path(__file__).with_name("connect_session.py")
     run = subprocess.run(

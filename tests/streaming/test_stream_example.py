@@ -1,12 +1,12 @@
 """The example of a stream runs and tells each pair once; its file is sound."""
 
 import runpy
-from pathlib import Path
 
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.streams.check import load_file
+from tree import ROOT
 
-HERE = Path(__file__).parents[2] / "examples/departures"
+HERE = ROOT / "examples/departures"
 
 
 def test_the_example_tells_what_is_certain(capsys):

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +17,7 @@ from timeloom.pipeline.definition.faults import PipelineError
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
 from timeloom.pipeline.streams.check import load_file
+from tree import ROOT
 
 MINUTE = timedelta(minutes=1)
 STREAM = """\
@@ -92,7 +92,7 @@ def test_validate_knows_streams(here, capsys):
 
 
 def test_the_documented_example_is_sound(tmp_path):
-    document = (Path(__file__).parents[2] / "docs/streaming.md").read_text()
+    document = (ROOT / "docs/streaming.md").read_text()
     (tmp_path / "s.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
     stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
     assert (stream.right.arrives, stream.join.watermark, stream.trigger) == ("start", 10 * MINUTE, MINUTE / 6)
