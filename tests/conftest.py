@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from stream_files import ROCKSDB
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
@@ -31,6 +33,15 @@ def spark(tmp_path_factory):
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def session(spark):
+    """A session of its own for streams, whose state lies in RocksDB."""
+    fresh = spark.newSession()
+    fresh.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+    fresh.conf.set("spark.sql.shuffle.partitions", "2")
+    return fresh
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.cluster import Cluster
+from engines.spark.cluster.standalone import Cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.processes, pytest.mark.timeout(600)]
 
