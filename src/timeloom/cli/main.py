@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from timeloom.cli.screen import say
-from timeloom.cli.signals import Terminated, terminable
 from timeloom.cli.state import State, debug_option
 from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
+from timeloom.pipeline.signals import Terminated, terminable
 
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 

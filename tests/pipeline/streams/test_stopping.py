@@ -11,10 +11,10 @@ from timeloom.cli import main
 from timeloom.cli.screen import progress
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.engines import session
+from timeloom.pipeline.signals import SIGNALS, StopSignals
 from timeloom.pipeline.streams import execution as stream_execution
 from timeloom.pipeline.streams.check import load_file
 from timeloom.pipeline.streams.runner import StreamRun
-from timeloom.pipeline.streams.signals import SIGNALS, StopSignals
 
 STREAM = """\
 name: crossings

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 
 from timeloom.errors import StorageError
-from timeloom.pipeline.outputs.commit_signals import deferred_signals
 from timeloom.pipeline.outputs.journal import STAGING, Entry, Journal, beside, find_journal
 from timeloom.pipeline.outputs.locks import Lock
 from timeloom.pipeline.outputs.swaps import check_place, keep_owner, remove, sync, sync_tree
+from timeloom.pipeline.signals import deferred_signals
 
 
 class Target:

@@ -8,8 +8,8 @@ from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Cluster
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import Done, Silent, merge_clusters
+from timeloom.pipeline.signals import StopSignals
 from timeloom.pipeline.streams.models import Stream
-from timeloom.pipeline.streams.signals import StopSignals
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 from timeloom.report.write import write_report
 

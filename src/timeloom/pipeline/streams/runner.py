@@ -12,9 +12,9 @@ from pyspark.sql import types as T  # noqa: N812
 from timeloom.operators.stream_join import stream_join
 from timeloom.pipeline.engines.session import spark_errors
 from timeloom.pipeline.engines.spark_sources import quoted
+from timeloom.pipeline.signals import StopSignals
 from timeloom.pipeline.streams.models import Stream, StreamSource
 from timeloom.pipeline.streams.progress import OBSERVED, REFUSED, RESULTS, StreamProgress
-from timeloom.pipeline.streams.signals import StopSignals
 from timeloom.streaming.intake import REASONS
 
 POLL = 0.2
