@@ -46,9 +46,9 @@ class ExactSum:
         return integer_sum(self.kind, *self._words(), np.array([count == 0]), self.measure)[0].as_py()
 
     def mean(self, count: int) -> Any:
-        """The sum divided by a count."""
+        """The sum divided by a count, rounded once."""
         if pa.types.is_floating(self.kind):
-            return self._double() / count
+            return self._double(count)
         return integer_mean(self.kind, *self._words(), np.array([count]), self.measure)[0].as_py()
 
     def _words(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
@@ -60,13 +60,13 @@ class ExactSum:
         lower = np.array([self.total % WORD], np.uint64).view(np.int64)
         return lower, np.array([self.total // WORD], np.int64)
 
-    def _double(self) -> float:
+    def _double(self, count: int = 1) -> float:
         if self.special["nan"] or (self.special["inf"] and self.special["-inf"]):
             return float("nan")
         if self.special["inf"] or self.special["-inf"]:
             return float("inf") if self.special["inf"] else float("-inf")
         try:
-            return self.total / (1 << LEAST)
+            return self.total / (count << LEAST)
         except OverflowError:
             return float("inf") if self.total > 0 else float("-inf")
 

@@ -15,10 +15,8 @@ from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import CallFailedError, evaluate
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.bitemporal.windows import Ticks
+from timeloom.model.aggregates import COUNT, MEAN
 from timeloom.model.measures import Measure
-
-BY_DELTA = ("count", "sum", "avg")
-BY_ENTRY = ("first", "last")
 
 
 class Expression:
@@ -26,7 +24,9 @@ class Expression:
 
     def __init__(self, measure: Measure, payload: pa.Table) -> None:
         self.measure = measure
-        self.by_delta = measure.function in BY_DELTA
+        record = measure.aggregate
+        self.by_delta = record is not None and record.reversible
+        self._combination = None if record is None else record.combination
         self._column = None if measure.column is None else payload[measure.column]
         self._count = 0
         self._sum = None if self._column is None else ExactSum(self._column.type, measure)
@@ -39,18 +39,18 @@ class Expression:
                 continue
             values = self._values(rows).drop_null()
             self._count += sign * len(values)
-            if self.measure.function != "count":
+            if self._combination != COUNT:
                 self._sum.add(values, sign)
 
     def value(self, step: int, valid: Callable[[], Ticks]) -> Any:
         """The value over the rows that are valid now."""
-        if self.measure.function == "count":
+        if self._combination == COUNT:
             return self._count
         if self.by_delta:
             assert self._sum is not None
             if not self._count:
                 return None
-            return self._sum.value(self._count) if self.measure.function == "sum" else self._sum.mean(self._count)
+            return self._sum.mean(self._count) if self._combination == MEAN else self._sum.value(self._count)
         try:
             return _over_rows(self.measure, self._values(valid()))
         except CallFailedError as error:
@@ -80,7 +80,7 @@ def check_measures(measures: tuple[Measure, ...], payload: pa.Table) -> None:
     wanted = [measure.column for measure in measures if measure.column is not None]
     require_columns(payload.column_names, wanted, "indexed")
     for measure in measures:
-        if measure.function in BY_ENTRY:
+        if measure.aggregate is not None and measure.aggregate.order == "decisive":
             raise UsageError(
                 f"select {measure.name!r}: {measure.function!r} depends on when rows entered, which an index does not "
                 "keep; use tl.sliding_windows, or a callable over the valid rows"

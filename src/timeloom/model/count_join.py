@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from timeloom.errors import UsageError, shown
+from timeloom.model.aggregates import AGGREGATES
 from timeloom.model.allen import intersects
 from timeloom.model.join import Strategy, choose
 from timeloom.model.measures import Measure
@@ -16,7 +17,6 @@ SWEEPS = ("naive", "simple", "smart")
 CountAlgorithm = Literal["auto", "dominance", "ranks", "naive", "simple", "smart"]
 Ties = Literal["first", "all"]
 MOST = 2**31 - 1
-FUNCTIONS = ("sum", "avg", "min", "max", "count")
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,11 @@ class CountRequest:
         if not isinstance(self.name, str) or not self.name:
             raise UsageError(f"name={self.name!r} is no column name; give a text")
         for measure in self.aggregates:
-            if measure.function not in FUNCTIONS:
+            if measure.aggregate is None or not measure.aggregate.without_pairs:
+                known = ", ".join(name for name, record in AGGREGATES.items() if record.without_pairs)
                 raise UsageError(
                     f"aggregate {measure.name!r}: {measure.function!r} cannot be had without listing the pairs; "
-                    f"{', '.join(FUNCTIONS)} can. For anything else, join and group by the left row"
+                    f"{known} can. For anything else, join and group by the left row"
                 )
             if measure.name == self.name:
                 raise UsageError(

@@ -5,33 +5,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean, shown
+from timeloom.model.aggregates import AGGREGATES, BY_SPELLING, Aggregate
 from timeloom.model.options import is_text
-
-FUNCTIONS = {
-    "count": ("count",),
-    "sum": ("sum", "total"),
-    "avg": ("avg", "mean", "average"),
-    "min": ("min", "minimum"),
-    "max": ("max", "maximum"),
-    "var": ("var", "variance", "var_samp"),
-    "stddev": ("stddev", "std", "stddev_samp"),
-    "first": ("first",),
-    "last": ("last",),
-    "count_distinct": ("count_distinct", "nunique"),
-    "collect": ("collect", "list", "collect_list"),
-}
 
 
 @dataclass(frozen=True)
 class Measure:
     """One result column: a function, by name or as a callable, of the active rows' values in a column.
 
-    Only ``count`` goes without a column: it counts rows.
+    Functions of rows, such as ``count``, go without a column.
     """
 
     name: str
     function: str | Callable[..., Any]
     column: str | None = None
+
+    @property
+    def aggregate(self) -> Aggregate | None:
+        """The record of the function; None for the user's own."""
+        return AGGREGATES[self.function] if isinstance(self.function, str) else None
 
 
 def read_measures(given: "Mapping[str, Any]") -> tuple[Measure, ...]:
@@ -49,23 +41,23 @@ def _measure(name: Any, value: object) -> Measure:
         raise UsageError(f"an aggregate is named {shown(name)}; give a text")
     if isinstance(value, str):
         function = _function(name, value)
-        if function != "count":
+        if not function.of_rows:
             raise UsageError(f"aggregate {name!r}: {value} needs a column, such as ('price', {value!r})")
-        return Measure(name, "count")
+        return Measure(name, function.name)
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if len(parts) != 2 or not isinstance(parts[0], str):
         raise UsageError(
             f"aggregate {name!r} is {shown(value)}; give 'count', or a column and a function such as ('price', 'sum')"
         )
     column, function = parts
-    return Measure(name, function if callable(function) else _function(name, function), column)
+    return Measure(name, function if callable(function) else _function(name, function).name, column)
 
 
-def _function(name: str, given: object) -> str:
-    for function, spellings in FUNCTIONS.items():
-        if isinstance(given, str) and given.lower() in spellings:
-            return function
-    raise UsageError(
-        f"aggregate {name!r}: there is no function {shown(given)}. {did_you_mean(given, FUNCTIONS)} "
-        "Any callable on an array will do, too"
-    )
+def _function(name: str, given: object) -> Aggregate:
+    found = BY_SPELLING.get(given.lower()) if isinstance(given, str) else None
+    if found is None:
+        raise UsageError(
+            f"aggregate {name!r}: there is no function {shown(given)}. {did_you_mean(given, AGGREGATES)} "
+            "Any callable on an array will do, too"
+        )
+    return found

@@ -3,25 +3,26 @@
 from dataclasses import dataclass
 from typing import Any
 
+import sqlglot
 from sqlglot import exp
 
+from timeloom.model.aggregates import AGGREGATES
 from timeloom.model.measures import Measure
 from timeloom.query.clauses import Clauses, Item
 from timeloom.query.scope import Scope, output_column, unused
 
-_FUNCTIONS: dict[type, str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Stddev: "stddev",
-    exp.StddevSamp: "stddev",
-    exp.Variance: "var",
-    exp.First: "first",
-    exp.Last: "last",
-    exp.ArrayAgg: "collect",
-}
+_WRITTEN = {written: record for record in AGGREGATES.values() for written in record.sql}
+EXPECTED = ", ".join(written.format("…") for written in sorted(_WRITTEN))
+
+
+def _form(node: Any) -> tuple[type[exp.Expression], bool]:
+    """The function of an aggregate, and whether it is of distinct values."""
+    return type(node), isinstance(node.this, exp.Distinct)
+
+
+_RECORDS = {_form(sqlglot.parse_one(written.format("x"))): record for written, record in _WRITTEN.items()}
+NODES = tuple(kind for kind, distinct in _RECORDS if not distinct)
+"""The nodes into which aggregates are parsed."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,18 @@ def extract(clauses: Clauses, scope: Scope, columns: list[str]) -> tuple[Clauses
 
 def _read(node: Any, scope: Scope) -> tuple[str, Any]:
     """The function of an aggregate, and what it is of; None for rows."""
-    function = _FUNCTIONS.get(type(node))
-    if function is None:
-        known = ", ".join(sorted(set(_FUNCTIONS.values()) - {"collect"}))
-        raise scope.error(node, f"the aggregate {node.sql()} is not supported; expected {known} or array_agg")
-    argument = node.this
-    if isinstance(argument, exp.Distinct):
-        if function != "count" or len(argument.expressions) != 1:
-            raise scope.error(node, f"{node.sql()} is not supported; expected COUNT(DISTINCT column)")
-        return "count_distinct", argument.expressions[0]
-    if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
-        return "count", None
+    record, argument = _RECORDS.get(_form(node)), node.this
+    if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+        argument = argument.expressions[0]
+    if isinstance(node.this, exp.Distinct) and (record is None or argument is node.this):
+        expected = " or ".join(written.upper().format("column") for written in _WRITTEN if "distinct" in written)
+        raise scope.error(node, f"{node.sql()} is not supported; expected {expected}")
+    if record is None:
+        raise scope.error(node, f"the aggregate {node.sql()} is not supported; expected {EXPECTED}")
+    if isinstance(argument, exp.Star) or (record.of_rows and isinstance(argument, exp.Literal)):
+        if not record.of_rows:
+            raise scope.error(node, f"{node.sql()} is not supported; {record.name} needs a column")
+        return record.name, None
     if argument.find(exp.AggFunc) is not None:
         raise scope.error(node, f"{node.sql()} nests aggregates; expected an expression over columns")
-    return function, argument
+    return record.name, argument

@@ -4,26 +4,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import SqlglotError
 
+from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.errors import UsageError
 from timeloom.model.measures import Measure
 from timeloom.query.clauses import Item, Node
 from timeloom.query.scope import Scope
-
-_FUNCTIONS: dict[str, Any] = {
-    "count": F.count,
-    "sum": F.sum,
-    "avg": F.avg,
-    "min": F.min,
-    "max": F.max,
-    "var": F.var_samp,
-    "stddev": F.stddev_samp,
-    "count_distinct": F.count_distinct,
-    "collect": F.collect_list,
-}
-
 
 MOST_ROWS = 2**31 - 1
 
@@ -59,7 +48,12 @@ class SparkRows:
 
     def grouped(self, keys: list[str], measures: tuple[Measure, ...]) -> "SparkRows":
         """Aggregate by keys; without keys there is one group."""
-        columns = [_measured(measure).alias(measure.name) for measure in measures]
+        schema = self.frame.schema
+        fields = measure_fields(schema, measures)
+        columns = [
+            _measured(measure, schema).cast(field.dataType).alias(measure.name)
+            for measure, field in zip(measures, fields, strict=True)
+        ]
         return SparkRows(self.frame.groupBy(*keys).agg(*columns) if columns else self.frame.select(*keys).distinct())
 
     def sorted(self, keys: list[tuple[str, bool, bool]]) -> "SparkRows":
@@ -90,15 +84,17 @@ def _column(node: Node, scope: Scope) -> Any:
     return F.expr(written)
 
 
-def _measured(measure: Measure) -> Any:
+def _measured(measure: Measure, schema: T.StructType) -> Any:
     if measure.column is None:
         return F.count(F.lit(1))
-    function = _FUNCTIONS.get(str(measure.function))
-    if function is None:
+    record = measure.aggregate
+    if record is None or record.spark is None:
         raise UsageError(
             f"{measure.function} has no meaning for groups on Spark, whose rows have no order; use min or max"
         )
-    return function(F.col(measure.column))
+    name = measure.column.replace("`", "``")
+    truths = record.takes == "summable" and isinstance(schema[measure.column].dataType, T.BooleanType)
+    return F.expr(record.spark.format(f"cast(`{name}` as int)" if truths else f"`{name}`"))
 
 
 def _direction(name: str, descending: bool, nulls_first: bool) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from timeloom.errors import UsageError
+from timeloom.query.aggregates import EXPECTED, NODES
 from timeloom.query.parse import STAND_IN, place
 from timeloom.query.text import error_at
 
@@ -20,10 +21,6 @@ _BINARY = (
 _OF_ONE = (
     *(exp.Not, exp.Neg, exp.Abs, exp.Lower, exp.Upper, exp.Length, exp.Floor, exp.Ceil, exp.Paren, exp.Where),
     *(exp.Having, exp.From, exp.Table, exp.Boolean, exp.Var),
-)
-_AGGREGATES = (
-    *(exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevSamp, exp.Variance, exp.First, exp.Last),
-    exp.ArrayAgg,
 )
 
 UNDERSTOOD: dict[type, tuple[str, ...]] = {
@@ -54,7 +51,7 @@ UNDERSTOOD: dict[type, tuple[str, ...]] = {
     exp.DPipe: ("this", "expression", "safe"),
     **dict.fromkeys(_BINARY, ("this", "expression")),
     **dict.fromkeys(_OF_ONE, ("this",)),
-    **dict.fromkeys(_AGGREGATES, ("this",)),
+    **dict.fromkeys(NODES, ("this",)),
     exp.Count: ("this", "big_int"),
 }
 
@@ -123,8 +120,7 @@ def _unknown(node: Any, text: str, where: int) -> UsageError:
         return error_at(
             text,
             where,
-            f"the aggregate {node.sql()[:60]} is not supported; expected avg, count, count(distinct …), first, last, "
-            "max, min, stddev, sum, var or array_agg",
+            f"the aggregate {node.sql()[:60]} is not supported; expected {EXPECTED}",
         )
     return error_at(
         text,

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from timeloom.engines.counts.counting import Totals
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.key_types import plain_values
-from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type
+from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type, takes
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.aggregates.means import integer_means
 from timeloom.kernels.aggregates.wide import wide_means
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.counts.sums import Limb, double_limbs, double_totals, fits_int64, integer_limbs, integer_totals
+from timeloom.model.aggregates import COUNT, GREATEST, LEAST, MEAN
 from timeloom.model.measures import Measure
 
 Numbers = NDArray[np.int64]
@@ -41,14 +42,16 @@ def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measur
     if wanted.column is None:
         return pa.array(counts)
     array = values_of(right, wanted.column)
-    if wanted.function in ("min", "max"):
-        return _extreme(counting, array, wanted)
+    if not takes(array.type, wanted):
+        raise _unfit(array.type, wanted)
+    combination = wanted.aggregate and wanted.aggregate.combination
+    if combination in (LEAST, GREATEST):
+        return extreme(counting, array, wanted, least=combination == LEAST)
     present = present_values(counting, counts, array)
-    if wanted.function == "count":
+    if combination == COUNT:
         return pa.array(present)
-    if pa.types.is_floating(array.type):
-        return _of_doubles(counting, present, array, wanted)
-    return _of_integers(counting, present, array, wanted)
+    of_numbers = _of_doubles if pa.types.is_floating(array.type) else _of_integers
+    return of_numbers(counting, present, array, wanted, mean=combination == MEAN)
 
 
 def values_of(right: pa.Table, name: str) -> pa.Array:
@@ -63,12 +66,18 @@ def present_values(counting: Totals, counts: Numbers, array: pa.Array) -> Number
 
 def limb_sums(counting: Totals, array: pa.Array, wanted: Measure) -> list[LimbSums]:
     """Each left row's total in parts that add up without loss, also to those of other right rows."""
-    limbs = _double_limbs(array) if pa.types.is_floating(array.type) else integer_limbs(*_halves(array, wanted))
+    if pa.types.is_floating(array.type):
+        limbs = _double_limbs(array)
+    else:
+        limbs = integer_limbs(*integer_halves(array, wanted))
     return [LimbSums(limb.position, counting.sums(limb.weights)) for limb in limbs]
 
 
-def _extreme(counting: Totals, array: pa.Array, wanted: Measure) -> pa.Array:
-    """Find the least code, where codes are places in sorted order: any type that sorts will do. NaN is greatest."""
+def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) -> pa.Array:
+    """Find the least or greatest value for each left row: of any type that sorts. NaN is the greatest.
+
+    What is looked for is the least code, where codes are places in sorted order.
+    """
     try:
         order = np.asarray(pc.sort_indices(array, null_placement="at_end")).astype(np.int64)
     except pa.ArrowException as error:
@@ -76,19 +85,19 @@ def _extreme(counting: Totals, array: pa.Array, wanted: Measure) -> pa.Array:
     codes = np.empty(len(array), np.int64)
     codes[order] = np.arange(len(array))
     last = len(array) - array.null_count - 1
-    codes = np.where(codes > last, NONE, codes if wanted.function == "min" else last - codes)
+    codes = np.where(codes > last, NONE, codes if least else last - codes)
     found = counting.least(codes)
     missing = found == NONE
-    places = np.where(missing, 0, found if wanted.function == "min" else last - found)
+    places = np.where(missing, 0, found if least else last - found)
     rows = np.zeros_like(places) if last < 0 else order[places]
     return pc.take(array, pa.array(rows, mask=missing))
 
 
-def _of_doubles(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+def _of_doubles(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure, *, mean: bool) -> pa.Array:
     sums = limb_sums(counting, array, wanted)
     special = {part.position: part.sums > 0 for part in sums if part.position >= NAN}
     finite = [part for part in sums if part.position < NAN]
-    counts = present if wanted.function == "avg" else None
+    counts = present if mean else None
     total = double_totals([part.position for part in finite], [part.sums for part in finite], counts)
     if special:
         plus, minus = special[PLUS], special[MINUS]
@@ -105,10 +114,10 @@ def _double_limbs(array: pa.Array) -> list[Limb]:
     return [*double_limbs(np.where(finite, values, 0.0)), *(Limb(at, some.astype(np.int64)) for at, some in marked)]
 
 
-def _of_integers(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+def _of_integers(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure, *, mean: bool) -> pa.Array:
     kind, missing = array.type, present == 0
     lower, upper = _integer_totals(counting, array, wanted)
-    if wanted.function == "sum":
+    if not mean:
         if pa.types.is_decimal(kind):
             return decimals(lower, upper, pa.decimal128(38, kind.scale), missing, wanted, "left rows")
         _refuse_overflow(lower, upper, wanted)
@@ -124,20 +133,12 @@ def _of_integers(counting: Totals, present: Numbers, array: pa.Array, wanted: Me
 
 def _integer_totals(counting: Totals, array: pa.Array, wanted: Measure) -> tuple[Numbers, Numbers]:
     """The exact sums of whole numbers, as the lower and the upper 64 bits."""
-    low, high = _halves(array, wanted)
+    low, high = integer_halves(array, wanted)
     if high is None and fits_int64(low):
         total = counting.sums(low)
         return total, total >> 63
     sums = [LimbSums(limb.position, counting.sums(limb.weights)) for limb in integer_limbs(low, high)]
     return integer_totals([part.position for part in sums], [part.sums for part in sums])
-
-
-def _halves(array: pa.Array, wanted: Measure) -> tuple[Numbers, Numbers | None]:
-    kind = array.type
-    tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_duration)
-    if not any(test(kind) for test in tests):
-        raise _unfit(kind, wanted)
-    return integer_halves(array, wanted)
 
 
 def _refuse_overflow(lower: Numbers, upper: Numbers, wanted: Measure) -> None:

@@ -18,9 +18,10 @@ from timeloom.engines.spark.columns.keys import as_given
 from timeloom.engines.spark.columns.validity import merge_rejected
 from timeloom.engines.spark.counting.parts import Part
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
-from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, result_type, total
+from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.validity import Quarantined
@@ -56,9 +57,8 @@ class SparkCount(SparkJoin):
     def schema(self) -> T.StructType:
         """The left columns, the count and the aggregates."""
         fields = [T.StructField(self.counted.name, T.LongType(), nullable=False)]
-        for measure in self.counted.aggregates:
-            fields.append(T.StructField(measure.name, result_type(measure, self.right.schema)))
         self._refuse_unfit()
+        fields += measure_fields(self.right.schema, self.counted.aggregates)
         return T.StructType([*self.left.schema.fields, *fields])
 
     @cached_property

@@ -1,28 +1,29 @@
 """Bitemporal sliding windows on Spark: each task finds the runs of its rows and aggregates them over all steps.
 
-No step is a query of its own. A task answers with one row a step, so what is shuffled does not depend on the number of
-rows; measures that cannot be put together from parts take the rows of each step instead.
+No step is a query of its own. A task answers with one row a step for as many rows as it takes in one pass, so next to
+nothing is shuffled; measures that cannot be put together from parts take the rows of each step instead.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
+from timeloom.engines.spark.counting.parts import Part, part_values
+from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.engines.windows import steps as window_steps
 from timeloom.engines.windows.history import read_history
 from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.windows.totals import StepTotals
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Ticks, Windows
 from timeloom.model.explanation import Explanation
@@ -30,29 +31,13 @@ from timeloom.model.measures import Measure
 from timeloom.model.sliding_windows import STEP, WindowRequest
 
 Batches = Iterator[pa.RecordBatch]
+Inside = tuple[pa.Table, Ticks, Ticks]
+"""Rows, and at which step each enters and leaves."""
 
 ENOUGH = 500_000
 
-_PARTS = {"count": ("count",), "sum": ("sum",), "avg": ("sum", "count"), "min": ("min",), "max": ("max",)}
-"""The functions that are put together from the parts of each task, and those parts."""
-
-
-def _greater(a: pa.Array, b: pa.Array) -> pa.Array:
-    """The greater of each two values; not-a-number is the greatest, as in SQL."""
-    found = pc.max_element_wise(a, b)
-    if not pa.types.is_floating(found.type):
-        return found
-    strange = pc.or_(pc.fill_null(pc.is_nan(a), False), pc.fill_null(pc.is_nan(b), False))
-    return pc.if_else(strange, pa.scalar(float("nan"), found.type), found)
-
-
-_MERGE: dict[str, Callable[[Any, Any], Any]] = {
-    "count": pc.add_checked,
-    "sum": lambda a, b: pc.if_else(a.is_null(), b, pc.if_else(b.is_null(), a, pc.add_checked(a, b))),
-    "min": pc.min_element_wise,
-    "max": _greater,
-}
-_TOTAL: dict[str, Callable[[str], Column]] = {"count": F.sum, "sum": F.sum, "min": F.min, "max": F.max}
+COUNT = "count"
+"""How many rows a task has inside a step; results are not named before the end."""
 
 
 def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quarantined[DataFrame]":
@@ -70,7 +55,7 @@ def sliding_windows(df: DataFrame, request: WindowRequest) -> "DataFrame | Quara
 
 def explain_sliding_windows(df: DataFrame, request: WindowRequest) -> Explanation:
     """Say how a query would run."""
-    whole = [one.name for one in request.measures if not _has_parts(one)]
+    whole = [one.name for one in request.measures if not _combines(one)]
     facts = {"meaning": request.meaning, "steps": request.steps, "from the rows of each step": whole or "none"}
     why = "each row is inside for one run of steps, so every task aggregates its rows over all steps in one pass"
     return Explanation("sliding_windows", "spark", facts, (why,))
@@ -91,10 +76,10 @@ class Plan:
             require_columns(schema.names, [period.start, period.end], "input")
         self.history = read_history(self.sample, request.sys_period, request.app_period)
         self.windows = lay_out(request.sys, request.app, request.ratio, request.steps, *self.history.types)
-        self.parts = _parts(request.measures)
-        self.whole = tuple(one for one in request.measures if not _has_parts(one))
-        shape: Any = request
-        self.kinds = {field.name: field.dataType for field in measure_fields(schema, shape)}
+        self.kinds = {field.name: field.dataType for field in measure_fields(schema, request.measures)}
+        self.combined = tuple(one for one in request.measures if _combines(one))
+        self.parts = parts_of(self.combined)
+        self.whole = tuple(one for one in request.measures if not _combines(one))
 
     def changes(self) -> DataFrame:
         """The rows that enter and leave."""
@@ -133,25 +118,25 @@ class Plan:
 
     def _from_parts(self) -> DataFrame | None:
         """Measures that tasks compute for themselves and Spark adds up."""
-        if not self.parts:
+        if not self.combined:
             return None
         request = self.request
         needed = {request.sys_period.start, request.sys_period.end, request.app_period.start, request.app_period.end}
-        needed |= {part.column for part in self.parts if part.column is not None}
+        needed |= {measure.column for measure in self.combined if measure.column is not None}
         used = [name for name in self.schema.names if name in needed]
         frame = self.rows.select(*(f"c{self.schema.names.index(name)}" for name in used))
-        sample = pa.table({STEP: pa.array([0])} | self._measured(self.parts))
         task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
-        totals = [_TOTAL[str(part.function)](part.name).alias(part.name) for part in self.parts]
-        found = mapped_by_place(frame, used, task, _spark_schema(sample.schema)).toDF(*sample.column_names)
-        return found.groupBy(STEP).agg(*totals)
+        given = [T.StructField(STEP, T.LongType()), T.StructField(COUNT, T.LongType())]
+        reported = T.StructType([*given, *(part_field(part, self.schema) for part in self.parts)])
+        found = mapped_by_place(frame, used, task, reported).toDF(*reported.names)
+        return found.groupBy(STEP).agg(F.sum(COUNT).alias(COUNT), *(total(part) for part in self.parts))
 
     def _from_rows(self) -> DataFrame | None:
         """Measures that need all rows of a step at once."""
         if not self.whole:
             return None
         for measure in self.whole:
-            if measure.function in ("first", "last"):
+            if measure.aggregate is not None and measure.aggregate.order == "decisive":
                 raise UsageError(
                     f"select {measure.name!r}: rows of a DataFrame have no order, so {measure.function!r} of a step is "
                     "not defined; use min or max, or a callable"
@@ -170,34 +155,20 @@ class Plan:
         inner = [f"v{number}" for number in range(len(columns))]
         return self.members(columns, inner).groupBy("c0").applyInArrow(whole_step, schema)
 
-    def _measured(self, measures: tuple[Measure, ...]) -> dict[str, pa.Array]:
-        """The measures of no rows, for their types."""
-        none = self.history.sys_start
-        return window_steps.step_measures(self.sample, none, none, 0, measures, 1)
-
     def _finished(self, measure: Measure) -> Column:
         """A measure from its parts, or as it was computed from rows."""
-        parts = {part.function: F.col(part.name) for part in self.parts if part.column == measure.column}
-        if measure.function == "avg":
-            value = parts["sum"] / parts["count"]
+        if measure in self.combined:
+            value = finished(measure, self.parts, self.schema, F.coalesce(F.col(COUNT), F.lit(0)), "a step")
         else:
-            value = parts[measure.function] if _has_parts(measure) else F.col(f"whole_{self.whole.index(measure)}")
-        if measure.function in ("count", "count_distinct"):
-            value = F.coalesce(value, F.lit(0))
+            value = F.col(f"whole_{self.whole.index(measure)}")
+            nothing = measure.aggregate and measure.aggregate.over_nothing
+            value = value if nothing is None else F.coalesce(value, F.lit(nothing))
         return value.cast(self.kinds[measure.name])
 
 
-def _has_parts(measure: Measure) -> bool:
-    return isinstance(measure.function, str) and measure.function in _PARTS
-
-
-def _parts(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
-    """The parts of all measures that have parts, each once."""
-    found: dict[tuple[str, str | None], Measure] = {}
-    for measure in measures:
-        for function in _PARTS[str(measure.function)] if _has_parts(measure) else ():
-            found.setdefault((function, measure.column), Measure(f"part_{len(found)}", function, measure.column))
-    return tuple(found.values())
+def _combines(measure: Measure) -> bool:
+    """Whether a measure is put together from what tasks report."""
+    return measure.aggregate is not None and measure.aggregate.combination is not None
 
 
 def _spark_schema(schema: pa.Schema) -> T.StructType:
@@ -234,35 +205,28 @@ def _rejected(batches: Batches, request: WindowRequest) -> Batches:
         yield from window_steps.admit_history(pa.Table.from_batches([batch]), request)[1].to_batches()
 
 
-def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Measure, ...]) -> Batches:
-    """The parts of a whole partition: one row a step. Rows wait until there are enough to be worth a pass."""
-    waiting: list[tuple[pa.Table, Ticks, Ticks]] = []
-    total: dict[str, pa.Array] | None = None
+def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Part, ...]) -> Batches:
+    """The parts of a partition, one row a step. Rows wait until there are enough to be worth a pass."""
+    waiting: list[Inside] = []
+    columns = list(dict.fromkeys(str(part.measure.column) for part in parts))
     for batch in batches:
         table, enter, leave = _runs(batch, request, windows)
         inside = np.flatnonzero(enter < leave)
-        columns = dict.fromkeys(part.column for part in parts if part.column is not None)
-        waiting.append((table.select(list(columns)).take(pa.array(inside)), enter[inside], leave[inside]))
+        waiting.append((table.select(columns).take(pa.array(inside)), enter[inside], leave[inside]))
         if sum(enter.size for _, enter, _ in waiting) >= ENOUGH:
-            total, waiting = _added(total, waiting, request, parts), []
+            yield _reported(waiting, request.steps, parts)
+            waiting = []
     if waiting:
-        total = _added(total, waiting, request, parts)
-    if total is not None:
-        yield from pa.table({STEP: _axis(request)} | total).to_batches()
+        yield _reported(waiting, request.steps, parts)
 
 
-def _added(
-    total: dict[str, pa.Array] | None,
-    waiting: list[tuple[pa.Table, Ticks, Ticks]],
-    request: WindowRequest,
-    parts: tuple[Measure, ...],
-) -> dict[str, pa.Array]:
+def _reported(waiting: list[Inside], steps: int, parts: tuple[Part, ...]) -> pa.RecordBatch:
     tables, enters, leaves = zip(*waiting, strict=True)
-    enter, leave = np.concatenate(enters), np.concatenate(leaves)
-    found = window_steps.step_measures(pa.concat_tables(tables), enter, leave, request.steps, parts, 1)
-    if total is None:
-        return found
-    return {part.name: _MERGE[str(part.function)](total[part.name], found[part.name]) for part in parts}
+    totals = StepTotals(window_steps.step_sweep(np.concatenate(enters), np.concatenate(leaves), steps, 1))
+    counts, rows = totals.counts(), pa.concat_tables(tables)
+    values = [part_values(part, totals, counts, rows) for part in parts]
+    names = [STEP, COUNT, *(part.name for part in parts)]
+    return pa.RecordBatch.from_arrays([pa.array(range(steps + 1), pa.int64()), pa.array(counts), *values], names)
 
 
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:

@@ -18,13 +18,8 @@ from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.group_slices import GroupSlicing
 from timeloom.engines.tables.frames import require_columns
 from timeloom.model.explanation import Explanation
+from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
-
-IN_ORDER = ("first", "last", "collect")
-"""The functions to which the order of rows matters; to a callable it may."""
-
-COUNTS = ("count", "count_distinct")
-"""The functions that are zero, not null, where no row is active."""
 
 
 def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | None = None) -> Any:
@@ -63,9 +58,7 @@ def _admitted(df: DataFrame, request: AggregateRequest) -> Admitted:
 
 def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) -> GroupedRows:
     needed = [measure.column for measure in request.measures if measure.column is not None]
-    in_order = [
-        m.column for m in request.measures if m.column is not None and (callable(m.function) or m.function in IN_ORDER)
-    ]
+    in_order = [measure.column for measure in request.measures if measure.column is not None and _minds_order(measure)]
     return GroupedRows(
         "temporal_aggregate",
         admitted,
@@ -77,10 +70,15 @@ def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) 
     )
 
 
+def _minds_order(measure: Measure) -> bool:
+    """Whether the order of rows matters to a function; to a callable it may."""
+    return measure.aggregate is None or measure.aggregate.order != "ignored"
+
+
 def _schema(admitted: Admitted, request: AggregateRequest) -> T.StructType:
     names = (*request.by, request.period.start, request.period.end)
     given = result_fields(admitted, names, period_writer(admitted))
-    return T.StructType([*given, *measure_fields(admitted.schema, request)])
+    return T.StructType([*given, *measure_fields(admitted.schema, request.measures)])
 
 
 def _empty_time(
@@ -89,7 +87,9 @@ def _empty_time(
     """The periods without active rows."""
     found = uncovered(admitted, request.by, request.within, slicing, "temporal_aggregate")
     values = [
-        F.lit(0 if measure.function in COUNTS else None).cast(schema[measure.name].dataType).alias(measure.name)
+        F.lit(measure.aggregate and measure.aggregate.over_nothing)
+        .cast(schema[measure.name].dataType)
+        .alias(measure.name)
         for measure in request.measures
     ]
     return found.select("*", *values)

@@ -18,9 +18,6 @@ from timeloom.errors import InvalidInputError
 from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
 
-SHARING = ("count", "sum", "avg")
-"""The functions that need counts or sums of a column, which are then computed once."""
-
 
 def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
     """Make the timeline; to show empty time, a filler without values spans each group."""
@@ -35,7 +32,7 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
 def measured(
     swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, periods: "dict[str, Any]"
 ) -> "dict[str, pa.Array]":
-    """Every measure: those that can share sums one after the other, the rest side by side.
+    """Every measure: those that share counts or sums of a column one after the other, the rest side by side.
 
     The user's own functions are called one at a time, by the thread that called the verb.
     """
@@ -44,7 +41,7 @@ def measured(
     ours: dict[Any, list[Measure]] = {}
     theirs: dict[Any, list[Measure]] = {}
     for measure in measures:
-        apart = measure.function not in SHARING
+        apart = measure.aggregate is None or not measure.aggregate.reversible
         tasks = theirs if callable(measure.function) else ours
         tasks.setdefault((measure.column, measure.name if apart else ""), []).append(measure)
 

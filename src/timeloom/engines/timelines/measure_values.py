@@ -1,5 +1,7 @@
 """Arrow columns as the numbers that aggregation kernels take, and back."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,8 +9,18 @@ from numpy.typing import NDArray
 
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import Ticks
+from timeloom.model.aggregates import AGGREGATES, Takes
 from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+_NUMERIC = (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)
+_TAKES: dict[Takes, tuple[Callable[[pa.DataType], bool], ...]] = {
+    "any": (lambda kind: True,),
+    "sortable": (lambda kind: True,),
+    "summable": (*_NUMERIC, pa.types.is_boolean, pa.types.is_duration),
+    "numeric": _NUMERIC,
+    "boolean": (pa.types.is_boolean,),
+}
 
 TEN_38 = 10**38
 MEAN_PLACES = 4
@@ -20,11 +32,18 @@ def masked(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> pa.Array:
     return pa.array(values, mask=missing) if missing.any() else pa.array(values)
 
 
+def takes(kind: pa.DataType, measure: Measure) -> bool:
+    """Whether a function is defined for a type; whether values sort, only sorting tells."""
+    record = measure.aggregate
+    return record is None or any(test(kind) for test in _TAKES[record.takes])
+
+
 def unfit(kind: pa.DataType, measure: Measure) -> UsageError:
     """The error for a function that makes no sense for a type."""
+    others = ", ".join(name for name, record in AGGREGATES.items() if record.takes in ("any", "sortable"))
     return UsageError(
         f"aggregate {measure.name!r}: there is no {measure.function} of {measure.column!r}, which is {kind}; "
-        "cast it, or use count, min, max, first, last, count_distinct, collect or a callable"
+        f"cast it, or use {others} or a callable"
     )
 
 

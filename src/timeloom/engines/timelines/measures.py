@@ -5,6 +5,7 @@ The same for local tables and inside a Spark task. Nulls take no part, as in SQL
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,15 @@ from timeloom.engines.tables.key_types import comparable, plain_values
 from timeloom.engines.tables.keys import NO_KEY, numbered
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.timelines.measure_task import Sweep, Task
-from timeloom.engines.timelines.measure_values import decimals, double_values, masked, mean_type, order_codes, unfit
+from timeloom.engines.timelines.measure_values import (
+    decimals,
+    double_values,
+    masked,
+    mean_type,
+    order_codes,
+    takes,
+    unfit,
+)
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregates.extremes import greatest
 from timeloom.kernels.aggregates.means import integer_means
@@ -24,6 +33,7 @@ from timeloom.kernels.aggregates.timeline import distinct, members
 from timeloom.kernels.aggregates.variance import variances
 from timeloom.kernels.aggregates.wide import wide_means
 from timeloom.kernels.order import Ticks
+from timeloom.model.aggregates import COUNT, GREATEST, LEAST, MEAN, TOTAL, Combination
 from timeloom.model.measures import Measure
 
 MAX_LIST = 2**31 - 1
@@ -36,12 +46,17 @@ def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None)
     if column is None:
         return {measure.name: pa.array(sweep.counts()) for measure in measures}
     task = Task(sweep, plain_values(column))
-    return {
-        measure.name: _FUNCTIONS[measure.function](task, measure)
-        if isinstance(measure.function, str)
-        else _called(task, measure)
-        for measure in measures
-    }
+    return {measure.name: _measured(task, measure) for measure in measures}
+
+
+def _measured(task: Task, measure: Measure) -> pa.Array:
+    record = measure.aggregate
+    if record is None:
+        return _called(task, measure)
+    if not takes(task.kind, measure):
+        raise unfit(task.kind, measure)
+    kernel = _KERNELS[record.name] if record.combination is None else _COMBINED[record.combination]
+    return kernel(task, measure)
 
 
 def _count(task: Task, measure: Measure) -> pa.Array:
@@ -94,8 +109,6 @@ def _upper(lower: Ticks, upper: Ticks | None) -> Ticks:
 
 
 def _var(task: Task, measure: Measure) -> pa.Array:
-    if not any(test(task.kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
-        raise unfit(task.kind, measure)
     values = task.sweep.arranged(double_values(task.column))
     return masked(variances(task.sweep.line, values, task.present), task.present < 2)
 
@@ -104,17 +117,17 @@ def _stddev(task: Task, measure: Measure) -> pa.Array:
     return pc.sqrt(_var(task, measure))
 
 
-def _extreme(task: Task, measure: Measure) -> pa.Array:
+def _extreme(task: Task, measure: Measure, *, least: bool) -> pa.Array:
     codes = order_codes(task.column, measure)
-    codes = task.sweep.arranged(~codes if measure.function == "min" else codes)
+    codes = task.sweep.arranged(~codes if least else codes)
     return _taken(task, measure, codes, task.sweep.arranged(task.valid))
 
 
-def _edge(task: Task, measure: Measure) -> pa.Array:
+def _edge(task: Task, measure: Measure, *, first: bool) -> pa.Array:
     """The value of the active row that started first or last; rows with one start count in the table's order."""
     places = np.arange(task.sweep.order.size)
     rows = task.sweep.order < task.sweep.rows
-    return _taken(task, measure, ~places if measure.function == "first" else places, rows)
+    return _taken(task, measure, ~places if first else places, rows)
 
 
 def _taken(task: Task, measure: Measure, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
@@ -193,16 +206,22 @@ class CallFailedError(Exception):
         self.measure = measure
 
 
-_FUNCTIONS: dict[str, Callable[[Task, Measure], pa.Array]] = {
-    "count": _count,
-    "sum": _sum,
-    "avg": _avg,
-    "min": _extreme,
-    "max": _extreme,
+Kernel = Callable[[Task, Measure], pa.Array]
+
+_COMBINED: dict[Combination, Kernel] = {
+    COUNT: _count,
+    TOTAL: _sum,
+    MEAN: _avg,
+    LEAST: partial(_extreme, least=True),
+    GREATEST: partial(_extreme, least=False),
+}
+
+_KERNELS: dict[str, Kernel] = {
     "var": _var,
     "stddev": _stddev,
-    "first": _edge,
-    "last": _edge,
+    "first": partial(_edge, first=True),
+    "last": partial(_edge, first=False),
     "count_distinct": _count_distinct,
     "collect": _collect,
 }
+"""The kernels of aggregates that have no combination."""

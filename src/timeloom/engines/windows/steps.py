@@ -38,14 +38,19 @@ def window_columns(windows: Windows, history: History) -> dict[str, pa.Array]:
     return {name: written_windows(windows[k], axes[k], name) for k, name in enumerate(BOUNDS)}
 
 
+def step_sweep(enter: Ticks, leave: Ticks, steps: int, threads: int) -> Sweep:
+    """The timeline of all steps: runs are periods on the axis of steps, and fillers make every step appear."""
+    axis = np.arange(steps + 1, dtype=np.int64)
+    starts, ends = np.concatenate([enter, axis]), np.concatenate([leave, axis + 1])
+    return Sweep.of(starts, ends, enter.size, threads, in_row_order=True)
+
+
 def step_measures(
     table: pa.Table, enter: Ticks, leave: Ticks, steps: int, measures: tuple[Measure, ...], threads: int
 ) -> dict[str, pa.Array]:
-    """Every measure at every step: runs are periods on the axis of steps, and fillers make all steps appear."""
+    """Every measure at every step."""
     rows = np.flatnonzero(enter < leave)
-    axis = np.arange(steps + 1, dtype=np.int64)
-    starts, ends = np.concatenate([enter[rows], axis]), np.concatenate([leave[rows], axis + 1])
-    swept = aside(partial(Sweep.of, starts, ends, rows.size, threads, in_row_order=True))
+    swept = aside(partial(step_sweep, enter[rows], leave[rows], steps, threads))
     names = list(dict.fromkeys(measure.column for measure in measures))
     inside = Source(take_rows(table.select([name for name in names if name is not None]), pa.array(rows)))
     tasks = [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import timeloom as tl
 from dealing import deal
 from drawing import keys_for, periods
-from timeloom.engines.spark.counting.parts import EXTREME, PRESENT, TOTAL, finish
+from timeloom.engines.spark.counting.parts import finish
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting.totals import parts_of
 from timeloom.engines.spark.exchange.blocks import SideLayout
@@ -24,6 +24,7 @@ from timeloom.engines.spark.exchange.writing import Sealing
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.engines.spark.slicing.tick_ranges import reach
+from timeloom.model.aggregates import PartKind
 from timeloom.model.measures import Measure
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -93,20 +94,21 @@ def matcher_of(pieces):
 
 def added_up(part, values):
     known = [value for value in values if value is not None]
-    if part.role == TOTAL:
+    if part.kind is PartKind.TOTAL:
         return [number for value in known for number in value]
-    if part.role == EXTREME:
-        return (min if part.measure.function == "min" else max)(known, default=None)
+    if part.kind is not PartKind.PRESENT:
+        return (min if part.kind is PartKind.LEAST else max)(known, default=None)
     return sum(known)
 
 
 def finished(measure, total):
     """A measure from what all tasks report."""
-    known = {part.role: value for part, value in total.items() if part.measure == measure}
-    if TOTAL not in known:
-        return next(iter(known.values()))
+    kinds = measure.aggregate.combination.parts
+    known = {part.kind: value for part, value in total.items() if part.measure.column == measure.column}
+    if PartKind.TOTAL not in kinds:
+        return known[kinds[0]]
     add = finish(measure, pa.float64(), pa.float64())
-    return add(pa.array([known[TOTAL]], pa.list_(pa.int64())), pa.array([known[PRESENT]]))[0].as_py()
+    return add(pa.array([known[PartKind.TOTAL]], pa.list_(pa.int64())), pa.array([known[PartKind.PRESENT]]))[0].as_py()
 
 
 def counted(left, right, relation, bounds, best=None):

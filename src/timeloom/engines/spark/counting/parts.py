@@ -1,8 +1,11 @@
-"""Parts of aggregates: what one of several tasks knows of a left row, in a form that adds up without loss."""
+"""Parts of aggregates: what one of several tasks knows of a left row, or of a step, and how parts become a result.
+
+All of them can be put together without loss: a sum travels as the powers of two that it holds.
+"""
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Context
 from decimal import Decimal as Number
 from fractions import Fraction
@@ -10,13 +13,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.counts.aggregates import NAN, PLUS, aggregate, limb_sums, values_of
+from timeloom.engines.counts.aggregates import NAN, PLUS, extreme, limb_sums, present_values, values_of
 from timeloom.engines.counts.counting import Numbers, Totals
 from timeloom.errors import InvalidInputError
+from timeloom.model.aggregates import MEAN, PartKind
 from timeloom.model.measures import Measure
-
-PRESENT, TOTAL, EXTREME = range(3)
-"""What a part holds: how many values, powers of two and how often the sum has each, or an extreme."""
 
 DIGITS = 38
 WIDE = Context(prec=120)
@@ -25,33 +26,34 @@ Finish = Callable[[pa.Array, pa.Array], pa.Array]
 
 @dataclass(frozen=True)
 class Part:
-    """One column of what tasks report."""
+    """One column of what tasks report: of a column, for a measure of it and others that need the same."""
 
     name: str
-    role: int
+    kind: PartKind
     measure: Measure
 
 
 def part_values(part: Part, counting: Totals, counts: Numbers, right: pa.Table) -> pa.Array:
     """A task's part for each of its left rows."""
-    if part.role == EXTREME:
-        return aggregate(counting, counts, right, part.measure)
-    present = aggregate(counting, counts, right, replace(part.measure, function="count"))
-    if part.role == PRESENT:
-        return present
-    some = np.asarray(present) > 0
-    sums = limb_sums(counting, values_of(right, str(part.measure.column)), part.measure)
+    array = values_of(right, str(part.measure.column))
+    if part.kind in (PartKind.LEAST, PartKind.GREATEST):
+        return extreme(counting, array, part.measure, least=part.kind is PartKind.LEAST)
+    present = present_values(counting, counts, array)
+    if part.kind is PartKind.PRESENT:
+        return pa.array(present)
+    some = present > 0
+    sums = limb_sums(counting, array, part.measure)
     pairs = [column for limb in sums for column in (np.full(some.size, limb.position, np.int64), limb.sums)]
     held = np.stack(pairs, axis=1)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(some * held.shape[1])])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(held[some].ravel()))
 
 
-def finish(measure: Measure, given: pa.DataType, result: pa.DataType) -> Finish:
+def finish(measure: Measure, given: pa.DataType, result: pa.DataType, whose: str = "a left row") -> Finish:
     """How to make sums or averages from all tasks' powers of two and the numbers of values; null for no values."""
+    mean = measure.aggregate is not None and measure.aggregate.combination == MEAN
 
     def finished(lists: pa.Array, counts: pa.Array) -> pa.Array:
-        mean = measure.function == "avg"
         totals = [
             _read(held, count if mean else 1, given, result) if held and count else None
             for held, count in zip(lists.to_pylist(), counts.to_pylist(), strict=True)
@@ -63,7 +65,7 @@ def finish(measure: Measure, given: pa.DataType, result: pa.DataType) -> Finish:
         except (pa.ArrowException, OverflowError) as error:
             raise InvalidInputError(
                 f"aggregate {measure.name!r}: the {measure.function} of {measure.column!r} has more than {DIGITS} "
-                f"digits for a left row; cast {measure.column!r} to double first"
+                f"digits for {whose}; cast {measure.column!r} to double first"
             ) from error
 
     return finished

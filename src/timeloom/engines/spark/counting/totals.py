@@ -1,96 +1,83 @@
-"""Aggregates of right columns from the parts that several tasks report, as expressions."""
+"""Aggregates from the parts that several tasks report, as expressions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_type
 
-from timeloom.engines.spark.counting.parts import EXTREME, PRESENT, TOTAL, Part, finish
-from timeloom.engines.timelines.measure_values import mean_type
+from timeloom.engines.spark.counting.parts import Part, finish
+from timeloom.engines.spark.sequenced.measures import measure_fields
+from timeloom.model.aggregates import PartKind
 from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
-def result_type(measure: Measure, schema: T.StructType) -> T.DataType:
-    """The type of an aggregate of a right column; without a column it is a count."""
-    kind = schema[measure.column].dataType if measure.column is not None else T.LongType()
-    if measure.function in ("min", "max"):
-        return kind
-    if measure.function == "count":
-        return T.LongType()
-    if isinstance(kind, T.DecimalType):
-        return T.DecimalType(38, kind.scale) if measure.function == "sum" else _mean_type(kind)
-    if isinstance(kind, T.DayTimeIntervalType):
-        return kind
-    if measure.function == "avg" or isinstance(kind, T.FractionalType):
-        return T.DoubleType()
-    return T.LongType()
-
-
-def _mean_type(kind: T.DecimalType) -> T.DecimalType:
-    wide, _ = mean_type(pa.decimal128(kind.precision, kind.scale))
-    return T.DecimalType(wide.precision, wide.scale)
-
-
 def parts_of(measures: Sequence[Measure]) -> tuple[Part, ...]:
-    """The parts of all aggregates of columns."""
-    found = []
-    for number, measure in enumerate(measures):
-        if measure.column is not None:
-            found += [Part(f"part_{number}_{role}", role, measure) for role in _roles(measure)]
-    return tuple(found)
+    """The parts of all aggregates of columns, each once."""
+    found: dict[tuple[PartKind, str], Part] = {}
+    for measure in measures:
+        for kind in _kinds(measure):
+            found.setdefault((kind, str(measure.column)), Part(f"part_{len(found)}", kind, measure))
+    return tuple(found.values())
 
 
 def part_field(part: Part, schema: T.StructType) -> T.StructField:
     """The type of a part."""
-    if part.role == PRESENT:
+    if part.kind is PartKind.PRESENT:
         return T.StructField(part.name, T.LongType())
-    if part.role == TOTAL:
+    if part.kind is PartKind.TOTAL:
         return T.StructField(part.name, T.ArrayType(T.LongType()))
-    return T.StructField(part.name, result_type(part.measure, schema))
+    return T.StructField(part.name, schema[str(part.measure.column)].dataType)
+
+
+_MERGED: dict[PartKind, Callable[[Column], Column]] = {
+    PartKind.PRESENT: F.sum,
+    PartKind.TOTAL: lambda column: F.flatten(F.collect_list(column)),
+    PartKind.LEAST: F.min,
+    PartKind.GREATEST: F.max,
+}
 
 
 def total(part: Part) -> Column:
     """All tasks' parts together."""
-    column = F.col(part.name)
-    if part.role == TOTAL:
-        return F.flatten(F.collect_list(column)).alias(part.name)
-    if part.role == EXTREME:
-        return (F.min if part.measure.function == "min" else F.max)(column).alias(part.name)
-    return F.sum(column).alias(part.name)
+    return _MERGED[part.kind](F.col(part.name)).alias(part.name)
 
 
-def finished(measure: Measure, parts: Sequence[Part], schema: T.StructType, count: Column) -> Column:
+def finished(
+    measure: Measure, parts: Sequence[Part], schema: T.StructType, count: Column, whose: str = "a left row"
+) -> Column:
     """An aggregate from all tasks' parts; these are null when no task had any."""
     if measure.column is None:
         return count
-    kind = schema[measure.column].dataType
-    known = {part.role: F.col(part.name) for part in parts if part.measure == measure}
-    if TOTAL in known:
-        result = result_type(measure, schema)
-        whole = isinstance(result, T.LongType)
-        wanted = T.DecimalType(38, 0) if whole else result
-        add = finish(measure, to_arrow_type(kind, timezone="UTC"), to_arrow_type(wanted, timezone="UTC"))
-        added: Column = arrow_udf(add, wanted)(known[TOTAL], known[PRESENT])  # type: ignore[call-overload]
-        return _int64(added, measure) if whole else added
-    if PRESENT in known:
-        return F.coalesce(known[PRESENT], F.lit(0))
-    return next(iter(known.values()))
+    named = {part.kind: F.col(part.name) for part in parts if part.measure.column == measure.column}
+    known = {kind: named[kind] for kind in _kinds(measure)}
+    if PartKind.TOTAL in known:
+        (field,) = measure_fields(schema, [measure])
+        whole = isinstance(field.dataType, T.LongType)
+        wanted = T.DecimalType(38, 0) if whole else field.dataType
+        given = to_arrow_type(schema[measure.column].dataType, timezone="UTC")
+        add = finish(measure, given, to_arrow_type(wanted, timezone="UTC"), whose)
+        added: Column = arrow_udf(add, wanted)(  # type: ignore[call-overload]
+            known[PartKind.TOTAL], known[PartKind.PRESENT]
+        )
+        return _int64(added, measure, whose) if whole else added
+    (value,) = known.values()
+    return F.coalesce(value, F.lit(0)) if PartKind.PRESENT in known else value
 
 
-def _roles(measure: Measure) -> tuple[int, ...]:
-    if measure.function == "count":
-        return (PRESENT,)
-    return (TOTAL, PRESENT) if measure.function in ("sum", "avg") else (EXTREME,)
+def _kinds(measure: Measure) -> tuple[PartKind, ...]:
+    record = measure.aggregate
+    if record is None or record.combination is None or measure.column is None:
+        return ()
+    return record.combination.parts
 
 
-def _int64(value: Column, measure: Measure) -> Column:
+def _int64(value: Column, measure: Measure, whose: str) -> Column:
     text = (
-        f"aggregate {measure.name!r}: the sum of {measure.column!r} does not fit into an int64 for a left row; "
+        f"aggregate {measure.name!r}: the sum of {measure.column!r} does not fit into an int64 for {whose}; "
         f"cast {measure.column!r} to double first"
     )
     fits = value.isNull() | value.between(F.lit(MIN_TICK), F.lit(MAX_TICK))

@@ -3,7 +3,7 @@
 import datetime
 import decimal
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,18 +42,23 @@ ANNOTATIONS: dict[Any, pa.DataType] = {
 }
 
 
-def measure_fields(schema: T.StructType, request: AggregateRequest) -> list[T.StructField]:
-    """The fields of the result, by computing every measure of no rows: so a bad one is refused at once."""
+def measure_fields(schema: T.StructType, measures: Sequence[Measure]) -> list[T.StructField]:
+    """The fields of the result, by computing every measure of no rows: so a bad one is refused at once.
+
+    A measure of its column's type has it as Spark declares it.
+    """
     swept = Sweep.of(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1)
     fields = []
-    for measure in request.measures:
+    for measure in measures:
         column = None if measure.column is None else _empty(schema, measure.column)
         if callable(measure.function):
             assert column is not None
             kind = _called_type(measure, column)
         else:
             kind = evaluate(swept, [measure], column)[measure.name].type
-        fields.append(T.StructField(measure.name, from_arrow_type(kind, prefer_timestamp_ntz=True)))
+        same = column is not None and kind == column.type
+        wanted = schema[str(measure.column)].dataType if same else from_arrow_type(kind, prefer_timestamp_ntz=True)
+        fields.append(T.StructField(measure.name, wanted))
     return fields
 
 
