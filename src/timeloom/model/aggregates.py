@@ -107,6 +107,8 @@ _RECORDS = (
     Aggregate("avg", ("mean", "average"), "summable", combination=MEAN, sql=("avg({})",), spark="avg({})"),
     Aggregate("min", ("minimum",), "sortable", combination=LEAST, sql=("min({})",), spark="min({})"),
     Aggregate("max", ("maximum",), "sortable", combination=GREATEST, sql=("max({})",), spark="max({})"),
+    Aggregate("any", ("some", "bool_or"), "boolean", combination=GREATEST, sql=("bool_or({})",), spark="bool_or({})"),
+    Aggregate("every", ("all", "bool_and"), "boolean", combination=LEAST, sql=("bool_and({})",), spark="bool_and({})"),
     Aggregate("var", ("variance", "var_samp"), "numeric", sql=("variance({})", "var_samp({})"), spark="var_samp({})"),
     Aggregate(
         "stddev", ("std", "stddev_samp"), "numeric", sql=("stddev({})", "stddev_samp({})"), spark="stddev_samp({})"

@@ -34,8 +34,9 @@ def temporal_aggregate(
         A Spark DataFrame, or a local table of any kind that exports Arrow. The result is of the same kind.
     aggregates
         Result names, and what they hold: ``"count"`` for the number of valid rows, or a column and a function:
-        ``count``, ``sum``, ``avg``, ``min``, ``max``, ``var`` and ``stddev`` (of a sample), ``first`` and ``last``
-        (by start, then by place in the table), ``count_distinct``, ``collect``, or any callable on a NumPy array.
+        ``count``, ``sum``, ``avg``, ``min``, ``max``, ``any`` and ``every`` (of truth values), ``var`` and ``stddev``
+        (of a sample), ``first`` and ``last`` (by start, then by place in the table), ``count_distinct``, ``collect``, or
+        any callable on a NumPy array.
     by
         Columns that group the rows; nulls form a group.
     fill
