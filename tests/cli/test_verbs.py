@@ -125,7 +125,7 @@ def test_a_failed_write_leaves_the_old_file(here, monkeypatch, capsys):
     def full(self, batch):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("timeloom.pipeline.tables.files._ParquetBatches.write", full)
+    monkeypatch.setattr("timeloom.pipeline.formats.columnar.ParquetBatches.write", full)
     (here / "out.parquet").write_text("old")
     assert main(["join", "left.csv", "right.csv", "-o", "out.parquet"]) == 1
     assert "No space left on device" in capsys.readouterr().err

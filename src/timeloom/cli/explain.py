@@ -33,7 +33,7 @@ class Explained(click.Group):
 def explain_verb(verb: Verb, given: dict[str, Any]) -> None:
     """Read the tables and print the plan of the call."""
     from timeloom.operators.explain import explain
-    from timeloom.pipeline.tables.files import plain
+    from timeloom.pipeline.formats.json_text import plain
 
     values = call_values(verb, given)
     tables = read_inputs(verb, given)

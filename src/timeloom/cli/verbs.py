@@ -137,7 +137,7 @@ def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
 def run_verb(verb: Verb, given: dict[str, Any]) -> None:
     """Read the tables, call the verb, write its result."""
     from timeloom.cli.results import write_result
-    from timeloom.pipeline.tables.files import format_of
+    from timeloom.pipeline.formats.registry import format_of
 
     values = call_values(verb, given)
     output, rejected = given["output"], given["rejected"]

@@ -35,8 +35,8 @@ def temporal_aggregate(
     aggregates
         Result names, and what they hold: ``"count"`` for the number of valid rows, or a column and a function:
         ``count``, ``sum``, ``avg``, ``min``, ``max``, ``any`` and ``every`` (of truth values), ``var`` and ``stddev``
-        (of a sample), ``first`` and ``last`` (by start, then by place in the table), ``count_distinct``, ``collect``, or
-        any callable on a NumPy array.
+        (of a sample), ``first`` and ``last`` (by start, then by place in the table), ``count_distinct``, ``collect``,
+        or any callable on a NumPy array.
     by
         Columns that group the rows; nulls form a group.
     fill

@@ -3,26 +3,21 @@
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.pipeline.definition.types import parse_type
+from timeloom.pipeline.formats.registry import FORMATS, by_suffix
 
-FileFormat = Literal["csv", "json", "parquet", "orc", "arrow"]
-SourceFormat = Literal["csv", "json", "parquet", "orc", "arrow", "jdbc", "table"]
-BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".orc": "orc",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+if TYPE_CHECKING:
+    FileFormat: TypeAlias = str
+    SourceFormat: TypeAlias = str
+else:
+    FileFormat = Literal[*FORMATS]
+    SourceFormat = Literal[*FORMATS, "jdbc", "table"]
 
 
 class Part(BaseModel):
@@ -34,8 +29,8 @@ class Part(BaseModel):
 def _format_by_suffix(data: Any) -> Any:
     if isinstance(data, dict) and "format" not in data:
         if isinstance(data.get("path"), str):
-            found = BY_SUFFIX.get(Path(data["path"]).suffix.lower())
-            return data | {"format": found} if found else data
+            found = by_suffix(data["path"])
+            return data | {"format": found.name} if found else data
         if "url" not in data and "table" in data:
             return data | {"format": "table"}
         if "url" in data:
@@ -159,8 +154,8 @@ class Sink(Part):
     @property
     def is_file(self) -> bool:
         """Whether the local engine writes one file; all else is a directory."""
-        suffix = BY_SUFFIX.get(Path(self.path).suffix.lower())
-        return suffix == self.format and not self.partition_by and self.mode in ("overwrite", "error")
+        named = Path(self.path).name.lower().endswith(FORMATS[self.format].suffixes)
+        return named and not self.partition_by and self.mode in ("overwrite", "error")
 
 
 class Quarantine(Part):

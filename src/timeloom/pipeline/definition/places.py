@@ -6,8 +6,7 @@ from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.document import Path as At
 from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.definition.types import is_nested
-
-_LOCAL_CSV = ("delimiter", "nullValue")
+from timeloom.pipeline.formats.registry import FORMATS
 
 
 def check_places(
@@ -22,10 +21,8 @@ def check_places(
         if source is not None:
             _check_source(document, engine, name, source)
     for name, sink in sinks.items():
-        if sink is not None and engine == "spark" and sink.format == "arrow":
-            document.blame(("sinks", name), "Spark writes no Arrow files; take parquet, or engine: local", key=True)
-        if sink is not None and engine == "local" and sink.options:
-            document.blame(("sinks", name, "options"), "sinks take options on Spark only", key=True)
+        if sink is not None:
+            _check_sink(document, engine, name, sink)
     if document.data.get("quarantine") is None:
         for name, source in sources.items():
             if source and source.on_invalid == "quarantine":
@@ -35,11 +32,24 @@ def check_places(
     _check_overlaps(document, base, sources, sinks)
 
 
+def _check_sink(document: Document, engine: str, name: str, sink: Sink) -> None:
+    form = FORMATS[sink.format]
+    if engine == "spark" and (form.spark is None or not form.spark.writes):
+        document.blame(("sinks", name), f"Spark writes no {form.title} files; take parquet, or engine: local", key=True)
+    if engine == "local" and sink.options:
+        document.blame(("sinks", name, "options"), "sinks take options on Spark only", key=True)
+    if engine == "local" and form.directory is None and not sink.is_file:
+        suffixes = " or ".join(form.suffixes)
+        message = f"{sink.format} is one file: give a path that ends with {suffixes}, without partition_by or batches"
+        document.blame(("sinks", name), message, key=True)
+
+
 def _check_source(document: Document, engine: str, name: str, source: Source) -> None:
     at = ("sources", name)
+    form = FORMATS.get(source.format)
     if engine == "spark":
-        if source.format == "arrow":
-            document.blame(at, "Spark reads no Arrow files; take parquet, or engine: local", key=True)
+        if form is not None and form.spark is None:
+            document.blame(at, f"Spark reads no {form.title} files; take parquet, or engine: local", key=True)
         return
     if source.format in ("jdbc", "table"):
         document.blame((*at, "format"), f"a {source.format} source needs engine: spark")
@@ -47,8 +57,9 @@ def _check_source(document: Document, engine: str, name: str, source: Source) ->
         if is_nested(kind):
             document.blame((*at, "schema", column), "with engine: local, types in a schema are simple ones")
     for option in source.options:
-        if source.format != "csv" or option not in _LOCAL_CSV:
-            message = "with engine: local, sources take the options delimiter and nullValue, for csv"
+        if form is None or option not in form.options:
+            known = ", ".join(form.options) if form is not None and form.options else "no options"
+            message = f"with engine: local, a {source.format} source takes {known}"
             document.blame((*at, "options", option), message, key=True)
 
 

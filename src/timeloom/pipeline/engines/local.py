@@ -16,10 +16,12 @@ from timeloom.errors import InvalidInputError, StorageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.engines.engine import Counts, Judged
+from timeloom.pipeline.formats.record import Csv
+from timeloom.pipeline.formats.registry import FORMATS
 from timeloom.pipeline.tables.counting import count_rows
-from timeloom.pipeline.tables.files import ENDINGS, Csv, read_table, write_table
+from timeloom.pipeline.tables.files import read_table, write_table
 from timeloom.pipeline.tables.listing import Listing, list_files
-from timeloom.pipeline.tables.parsing import csv_texts, typed_column
+from timeloom.pipeline.tables.parsing import csv_texts, holds_texts, typed_column
 from timeloom.pipeline.tables.partitions import check_columns, partitions
 
 
@@ -39,7 +41,8 @@ class LocalEngine:
     def judge(self, name: str, source: Source, place: str) -> Judged:
         """Read a source and tell its rows apart."""
         nulls = (str(source.options.get("nullValue", "")),)
-        how = Csv(str(source.options.get("delimiter", ",")), csv_texts(source), nulls)
+        delimiter = source.options.get("delimiter")
+        how = Csv(None if delimiter is None else str(delimiter), csv_texts(source), nulls)
         raw = read_table(place, source.format, how)
         require_columns(raw.column_names, [*(source.columns or ()), *source.period_columns, *source.never_null], name)
         verdict = _Verdict(raw.num_rows)
@@ -77,7 +80,7 @@ class LocalEngine:
         require_columns(frame.column_names, sink.partition_by, sink.table)
         check_columns(frame.column_names, sink.partition_by, sink.table)
         staging.mkdir()
-        name = f"part-0{ENDINGS[sink.format]}"
+        name = f"part-0{FORMATS[sink.format].suffixes[0]}"
         for folder, rows in partitions(frame, sink.partition_by):
             place = staging / folder
             _make_folder(place, staging)
@@ -145,7 +148,7 @@ def _judge_periods(name: str, source: Source, table: pa.Table, verdict: _Verdict
     try:
         _, found = judge(read_period(table, source.period, name), Policy(empty=source.empty))
     except InvalidInputError as error:
-        hint = "; declare its type under schema" if source.columns is None and source.format in ("csv", "json") else ""
+        hint = "; declare its type under schema" if source.columns is None and holds_texts(source.format) else ""
         raise InvalidInputError(f"source {name!r}: {error}{hint}") from error
     for code, text in reason_texts(source.period).items():
         verdict.refuse(found == code, text)

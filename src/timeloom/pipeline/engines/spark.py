@@ -17,7 +17,7 @@ from timeloom.pipeline.definition.models import Cluster, Sink, Source
 from timeloom.pipeline.definition.queries import is_temporal
 from timeloom.pipeline.engines.engine import Counts, Judged
 from timeloom.pipeline.engines.session import spark_errors, start_session
-from timeloom.pipeline.engines.spark_sources import address_of, flag, quoted, read_source
+from timeloom.pipeline.engines.spark_sources import address_of, flag, quoted, read_source, spark_form
 from timeloom.pipeline.tables.listing import Listing, list_files
 from timeloom.pipeline.tables.partitions import DEFAULT_PARTITION, check_columns, unfit_texts
 
@@ -116,7 +116,8 @@ class SparkEngine:
             require_columns(columns, sink.partition_by, sink.table)
             check_columns(columns, sink.partition_by, sink.table)
             observed, meant = self._observed(frame, sink)
-            writer = observed.write.format(sink.format).mode("error").option("header", "true")
+            form = spark_form(sink.format)
+            writer = observed.write.format(form.name).mode("error").options(**form.layout, **form.writing)
             writer.options(**sink.options).partitionBy(*sink.partition_by).save(staging.as_uri())
             require_shared(staging)
             return Counts(meant(), self._staged(frame, sink, staging).count())
@@ -146,7 +147,8 @@ class SparkEngine:
             return self._staged(frame, sink, staging).limit(rows).toArrow()
 
     def _staged(self, frame: DataFrame, sink: Sink, staging: Path) -> DataFrame:
-        reader = self.spark.read.format(sink.format).schema(frame.schema).option("header", "true")
+        form = spark_form(sink.format)
+        reader = self.spark.read.format(form.name).schema(frame.schema).options(**form.layout)
         staged = reader.options(**sink.options).load(staging.as_uri())
         return staged.select(*(quoted(name) for name in frame.columns))
 

@@ -7,9 +7,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from timeloom.engines.spark.columns.validity import admit
 from timeloom.engines.tables.validity import reason_texts
+from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Source
-from timeloom.pipeline.tables.parsing import TEXT_FORMATS, check_type
+from timeloom.pipeline.formats.record import SparkForm
+from timeloom.pipeline.formats.registry import FORMATS
+from timeloom.pipeline.tables.parsing import check_type, holds_texts
 
 MISFIT, GAP, JUDGEMENT = "timeloom misfit", "timeloom gap", "timeloom judgement"
 """Columns that carry reasons: a value that does not parse, a value that is missing, and what speaks against a row."""
@@ -19,15 +22,37 @@ def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
     """Open a source as it is; text with a declared schema stays text."""
     if source.format == "table":
         return spark.table(source.table or "")
-    reader = spark.read.format(source.format)
     if source.format == "jdbc":
+        reader = spark.read.format(source.format)
         return reader.options(url=source.url, dbtable=source.table, **source.options).load()
-    if source.format == "csv":
-        infers = "false" if source.columns is not None else "true"
-        reader = reader.options(header="true", mode="FAILFAST", inferSchema=infers)
-    if source.format == "json":
+    known = FORMATS[source.format]
+    form = spark_form(source.format)
+    if form.whole_files:
+        _require_arrays(spark, place)
+    reader = spark.read.format(form.name).options(**form.layout)
+    if known.texts != "none":
         reader = reader.options(mode="FAILFAST")
+    if known.texts == "all":
+        reader = reader.options(inferSchema="false" if source.columns is not None else "true")
     return reader.options(**source.options).load(address_of(place))
+
+
+def spark_form(name: str) -> SparkForm:
+    """A format in Spark's words; those that Spark does not have were refused when the pipeline was read."""
+    form = FORMATS[name].spark
+    if form is None:
+        raise UsageError(f"Spark has no {FORMATS[name].title} files; take parquet, or engine: local")
+    return form
+
+
+def _require_arrays(spark: SparkSession, place: str) -> None:
+    """Refuse files that are no arrays: of lines with an object each, Spark would read the first and say nothing."""
+    texts = spark.read.option("wholetext", "true").text(address_of(place)).select("value", "_metadata.file_path")
+    strange = texts.where(~F.col("value").rlike(r"^\s*\[")).select("file_path").head()
+    if strange is not None:
+        raise InvalidInputError(
+            f"{strange[0]} holds no JSON array; if it has an object in each line, take format: json"
+        )
 
 
 def address_of(place: str) -> str:
@@ -84,7 +109,7 @@ def _typed(name: str, source: Source, column: str, kind: str, found: str) -> tup
     value = quoted(column)
     if found == kind:
         return value, None
-    if source.format in TEXT_FORMATS and found == "string":
+    if holds_texts(source.format) and found == "string":
         parsed = value.try_cast(kind)
         return parsed, value.isNotNull() & parsed.isNull()
     check_type(column, kind, found, name)

@@ -3,13 +3,22 @@
 import os
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
 from timeloom.errors import UsageError
 from timeloom.model.ticks import parse_span
 from timeloom.pipeline.definition.models import Cluster, Part, as_list, known_types
+from timeloom.pipeline.formats.registry import FORMATS
+
+STREAMED = tuple(name for name, form in FORMATS.items() if form.spark is not None and form.spark.streams)
+if TYPE_CHECKING:
+    StreamSourceFormat: TypeAlias = str
+    StreamSinkFormat: TypeAlias = str
+else:
+    StreamSourceFormat = Literal[*STREAMED, "rate"]
+    StreamSinkFormat = Literal[*STREAMED, "memory", "console"]
 
 AVAILABLE_NOW = "available-now"
 RATE_COLUMNS = ("timestamp", "value")
@@ -39,7 +48,7 @@ def read_trigger(value: Any) -> timedelta | None:
 class StreamSource(Part):
     """Events that come: files that appear in a directory, or Spark's own clockwork of rows (``rate``)."""
 
-    format: Literal["csv", "json", "parquet", "rate"]
+    format: StreamSourceFormat
     path: str | None = None
     columns: dict[str, str] | None = Field(default=None, alias="schema")
     select: dict[str, str] | None = None
@@ -90,7 +99,7 @@ class StreamJoin(Part):
 class StreamSink(Part):
     """Where results go: files in a directory, a table in the session's memory, or the screen."""
 
-    format: Literal["parquet", "json", "csv", "memory", "console"] = "parquet"
+    format: StreamSinkFormat = "parquet"
     path: str | None = None
     table: str | None = None
     partition_by: list[str] = Field(default_factory=list)

@@ -12,6 +12,7 @@ from pyspark.sql import types as T  # noqa: N812
 from timeloom.operators.stream_join import stream_join
 from timeloom.pipeline.engines.session import spark_errors
 from timeloom.pipeline.engines.spark_sources import quoted
+from timeloom.pipeline.formats.registry import FORMATS
 from timeloom.pipeline.signals import StopSignals
 from timeloom.pipeline.streams.models import Stream, StreamSource
 from timeloom.pipeline.streams.progress import OBSERVED, REFUSED, RESULTS, StreamProgress
@@ -94,8 +95,9 @@ class StreamRun:
         if source.columns is not None:
             names = ((name.replace("`", "``"), kind) for name, kind in source.columns.items())
             reader = reader.schema(", ".join(f"`{name}` {kind}" for name, kind in names))
-        if source.format == "csv":
-            reader = reader.option("header", "true")
+        form = FORMATS[source.format].spark if source.format in FORMATS else None
+        if form is not None:
+            reader = reader.format(form.name).options(**form.layout)
         frame = reader.options(**source.options).load(_address(self.stream, source.path))
         if source.select is None:
             return frame

@@ -1,57 +1,18 @@
-"""Tables in files: the format by suffix, reading whole, writing all or nothing."""
+"""Tables in files: reading whole, writing all or nothing."""
 
-import base64
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import date, datetime, time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
-from timeloom.errors import InvalidInputError, StorageError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, StorageError
 from timeloom.pipeline.definition.faults import one_line
+from timeloom.pipeline.formats.record import Csv, Format
+from timeloom.pipeline.formats.registry import FORMATS, STANDARD, format_of
 from timeloom.pipeline.outputs.staging import Outputs
-
-SUFFIXES = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".orc": "orc",
-}
-"""The format that each suffix stands for; JSON is one object a line."""
-
-ENDINGS = {"csv": ".csv", "parquet": ".parquet", "arrow": ".arrow", "json": ".jsonl", "orc": ".orc"}
-"""The suffix with which each format is written."""
-
-STANDARD = "-"
-"""The name of the standard streams, which carry CSV."""
-
-
-def format_of(path: str) -> str:
-    """Tell the format of a file from its name."""
-    if path == STANDARD:
-        return "csv"
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path!r} has no suffix that tells its format. {did_you_mean(suffix, SUFFIXES)}")
-    return SUFFIXES[suffix]
-
-
-@dataclass(frozen=True)
-class Csv:
-    """How to read CSV: the separator, columns that stay text, and the texts that mean null (None: the usual ones)."""
-
-    delimiter: str = ","
-    texts: tuple[str, ...] = ()
-    nulls: tuple[str, ...] | None = None
 
 
 def read_table(path: str, form: str | None = None, how: Csv = Csv()) -> pa.Table:  # noqa: B008
@@ -71,7 +32,7 @@ def read_table(path: str, form: str | None = None, how: Csv = Csv()) -> pa.Table
     """
     form = form or format_of(path)
     try:
-        table = _read(path, form, how)
+        table = _read(path, FORMATS[form], how)
         names = list(table.column_names)
     except UnicodeDecodeError as error:
         raise StorageError(f"{path!r} cannot be read as {form}: a column's name is no UTF-8 text ({error})") from error
@@ -85,60 +46,21 @@ def read_table(path: str, form: str | None = None, how: Csv = Csv()) -> pa.Table
     return table
 
 
-def _read(path: str, form: str, how: Csv) -> pa.Table:
+def _read(path: str, form: Format, how: Csv) -> pa.Table:
     if path == STANDARD:
-        return _read_stream(pa.BufferReader(sys.stdin.buffer.read()), form, how)
+        return form.read(pa.BufferReader(sys.stdin.buffer.read()), how)
     if Path(path).is_dir():
         return _read_directory(path, form, how)
     with pa.OSFile(path) as file:
-        return _read_stream(file, form, how)
+        return form.read(file, how)
 
 
-def _read_stream(file: pa.NativeFile, form: str, how: Csv) -> pa.Table:
-    if form == "csv":
-        from pyarrow import csv
-
-        parsing, conversion = csv_options(how)
-        return csv.read_csv(file, parse_options=parsing, convert_options=conversion)
-    if form == "json":
-        from pyarrow import json as lines
-
-        return lines.read_json(file)
-    if form == "arrow":
-        from pyarrow import feather
-
-        return feather.read_table(file, memory_map=False)
-    if form == "orc":
-        from pyarrow import orc
-
-        return orc.read_table(file)
-    from pyarrow import parquet
-
-    return parquet.ParquetFile(file).read()
-
-
-def _read_directory(path: str, form: str, how: Csv) -> pa.Table:
+def _read_directory(path: str, form: Format, how: Csv) -> pa.Table:
     from pyarrow import dataset
 
-    layout: Any = form
-    if form == "csv":
-        parsing, conversion = csv_options(how)
-        layout = dataset.CsvFileFormat(parse_options=parsing, convert_options=conversion)
-    return dataset.dataset(path, format=layout, partitioning="hive").to_table()
-
-
-def csv_options(how: Csv) -> tuple[Any, Any]:
-    """Arrow's options for parsing CSV and for converting its texts."""
-    from pyarrow import csv
-
-    conversion = csv.ConvertOptions(
-        column_types={name: pa.string() for name in how.texts},
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    if how.nulls is not None:
-        conversion.null_values = list(how.nulls)
-    return csv.ParseOptions(delimiter=how.delimiter, newlines_in_values=True), conversion
+    if form.directory is None:
+        raise pa.ArrowInvalid("it is a directory, expected a file; give the files one by one")
+    return dataset.dataset(path, format=form.directory(how), partitioning="hive").to_table()
 
 
 def write_table(
@@ -150,10 +72,10 @@ def write_table(
     """
     form = form or format_of(path)
     if path == STANDARD:
-        return _write_stream(sys.stdout.buffer, batches, schema, form)
+        return _write_stream(sys.stdout.buffer, batches, schema, FORMATS[form])
     try:
         with open(path, "xb") if staged else replacing(Path(path)) as file:
-            return _write_stream(file, batches, schema, form)
+            return _write_stream(file, batches, schema, FORMATS[form])
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, StorageError):
             raise
@@ -180,62 +102,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         outputs.commit()
 
 
-def _write_stream(file: IO[bytes], batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: str) -> int:
-    if form == "json":
-        return _write_lines(file, batches)
+def _write_stream(file: IO[bytes], batches: Iterable[pa.RecordBatch], schema: pa.Schema, form: Format) -> int:
     rows = 0
-    with _writer(file, schema, form) as writer:
+    with form.write(file, schema) as writer:
         for batch in batches:
             rows += batch.num_rows
-            writer.write(pa.Table.from_batches([batch], schema) if form == "orc" else batch)
+            writer.write(batch)
     return rows
-
-
-def _writer(file: IO[bytes], schema: pa.Schema, form: str) -> Any:
-    if form == "csv":
-        from pyarrow import csv
-
-        return csv.CSVWriter(file, schema)
-    if form == "arrow":
-        return pa.ipc.new_file(file, schema)
-    if form == "orc":
-        from pyarrow import orc
-
-        return orc.ORCWriter(file)
-    from pyarrow import parquet
-
-    return _ParquetBatches(parquet.ParquetWriter(file, schema))
-
-
-class _ParquetBatches:
-    """A Parquet writer with the interface of the other writers."""
-
-    def __init__(self, writer: Any) -> None:
-        self.writer = writer
-
-    def __enter__(self) -> "_ParquetBatches":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.writer.close()
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self.writer.write_batch(batch)
-
-
-def _write_lines(file: IO[bytes], batches: Iterable[pa.RecordBatch]) -> int:
-    rows = 0
-    for batch in batches:
-        rows += batch.num_rows
-        for row in batch.to_pylist():
-            file.write(json.dumps(row, default=plain, ensure_ascii=False).encode() + b"\n")
-    return rows
-
-
-def plain(value: Any) -> Any:
-    """Write a value that JSON does not know: times as ISO text, bytes in base 64, the rest as text."""
-    if isinstance(value, date | datetime | time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return str(value)

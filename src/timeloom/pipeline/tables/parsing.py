@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from timeloom.errors import InvalidInputError
 from timeloom.pipeline.definition.models import Source
 from timeloom.pipeline.definition.types import family, from_arrow, to_arrow
-
-TEXT_FORMATS = ("csv", "json")
-"""Formats whose values are written as text: each may or may not fit its declared type."""
+from timeloom.pipeline.formats.registry import FORMATS
 
 
 def typed_column(
@@ -24,7 +22,7 @@ def typed_column(
     if column.type == wanted:
         return column, fits
     found = from_arrow(column.type)
-    if form in TEXT_FORMATS and found == "string":
+    if holds_texts(form) and found == "string":
         return _parsed(column, kind)
     check_type(name, kind, found, side)
     try:
@@ -81,4 +79,10 @@ def _cast_where_possible(texts: pa.Array, parse: "Callable[[pa.Array], pa.Array]
 
 def csv_texts(source: Source) -> tuple[str, ...]:
     """The columns of a source that must be read as text, to be parsed by their declared types."""
-    return tuple(source.columns or ()) if source.format == "csv" else ()
+    known = FORMATS.get(source.format)
+    return tuple(source.columns or ()) if known is not None and known.texts == "all" else ()
+
+
+def holds_texts(form: str) -> bool:
+    """Whether values of a format are written as text: each may or may not fit its declared type."""
+    return form in FORMATS and FORMATS[form].texts != "none"
