@@ -11,7 +11,7 @@ from drawing import periods
 from reference import sequenced as reference
 from timeloom.kernels.aggregates import dip as dip_aggregate
 from timeloom.kernels.aggregates.timeline import members
-from timeloom.kernels.sequenced import dip, dip_merge
+from timeloom.kernels.sequenced import dip, dip_full, dip_merge
 from timeloom.model.ticks import FOREVER
 from tree import worked_examples
 
@@ -132,7 +132,7 @@ def test_full_outer_joins_of_partitions(case):
     starts, ends = named_columns(parts[0])
     values = [[row[4]] for row in parts[0]]
     for width, part in enumerate(parts[1:], start=1):
-        starts, ends, outer, inner = dip_aggregate.full_join(starts, ends, *named_columns(part))
+        starts, ends, outer, inner, _, _ = dip_full.full_join(starts, ends, *named_columns(part))
         values = [
             (values[r] if r >= 0 else [None] * width) + [part[s][4] if s >= 0 else None]
             for r, s in zip(outer, inner, strict=True)
@@ -144,9 +144,9 @@ def test_full_outer_joins_of_partitions(case):
 def test_worst_case_of_figure_19():
     case = CASES["DIP-fig19-worst"]
     first, second, third = (columns(part) for part in case["input"]["parts"])
-    starts, ends, _, _ = dip_aggregate.full_join(*first, *second)
+    starts, ends, *_ = dip_full.full_join(*first, *second)
     assert starts.size == case["expected"]["z2_intervals"]
-    assert dip_aggregate.full_join(starts, ends, *third)[0].size == case["expected"]["z3_intervals"]
+    assert dip_full.full_join(starts, ends, *third).starts.size == case["expected"]["z3_intervals"]
 
 
 @given(periods(), periods(), st.integers(0, 3))

@@ -15,8 +15,7 @@ class Timeline(NamedTuple):
     """The maximal periods during which the same, non-empty set of rows is active, in ascending order.
 
     Before period k exactly the rows ``by_end[left[k-1]:left[k]]`` leave and ``by_start[entered[k-1]:entered[k]]``
-    enter. Whatever aggregates over a timeline removes first and adds then; a row leaves only after it entered. If
-    ``renewed``, every period takes back all rows of the one before and brings its own anew.
+    enter. Whatever aggregates over a timeline removes first and adds then; a row leaves only after it entered.
     """
 
     starts: Ticks
@@ -25,7 +24,6 @@ class Timeline(NamedTuple):
     by_end: Positions
     entered: Positions
     left: Positions
-    renewed: bool = False
 
     @property
     def active(self) -> Positions:
@@ -34,13 +32,9 @@ class Timeline(NamedTuple):
 
     def only(self, kept: NDArray[np.bool_]) -> "Timeline":
         """Leave out periods. Every row must be active in a period that is kept."""
-        line = self._replace(starts=self.starts[kept], ends=self.ends[kept])
-        if not self.renewed:
-            return line._replace(entered=self.entered[kept], left=self.left[kept])
-        rows = self.by_start[np.repeat(kept, self.active)]
-        offsets = np.zeros(line.starts.size + 1, np.int32)
-        np.cumsum(self.active[kept], out=offsets[1:])
-        return line._replace(by_start=rows, by_end=rows, entered=offsets[1:], left=offsets[:-1])
+        return self._replace(
+            starts=self.starts[kept], ends=self.ends[kept], entered=self.entered[kept], left=self.left[kept]
+        )
 
 
 def timeline(starts: Ticks, ends: Ticks) -> Timeline:

@@ -1,5 +1,7 @@
 """DIPMerge: join and anti-join of disjoint partitions in one scan without backtracking (DIP paper, section 7)."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +10,54 @@ from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks, sort
 from timeloom.kernels.sequenced.dip import Partitions, partition
 from timeloom.model.ticks import FOREVER, MIN_TICK
+
+AT_ONCE = 1 << 14
+"""So many partitions are merged at once unless asked otherwise: their current rows stay within a processor's cache."""
+
+PAGE = 1 << 20
+FIRST_PAGE = 1 << 12
+
+GROUP, PART, INNER, TURN, LIVE, REACH, OPEN, COMPARISONS, MOVED = range(9)
+"""Where a merge stands: first outer partition of the group, inner partition, inner row, current outer partition, how
+many of these are left, the largest inner end so far, whether the group is open; and what was counted."""
+
+
+@dataclass
+class Counters:
+    """What a merge did: rows compared, results, and current rows loaded or moved for it."""
+
+    comparisons: int = 0
+    moved: int = 0
+    results: int = 0
+
+    @property
+    def unproductive(self) -> int:
+        """Comparisons that gave no result."""
+        return self.comparisons - self.results
+
+    @property
+    def work(self) -> int:
+        """All that a merge spends time on."""
+        return self.comparisons + self.moved
+
+
+class Page(NamedTuple):
+    """Result periods with the rows that they stem from; room for them before a merge has written any."""
+
+    outer: Positions
+    inner: Positions
+    starts: Ticks
+    ends: Ticks
+
+    @classmethod
+    def room(cls, size: int) -> "Page":
+        """Space for so many results."""
+        return cls(*np.empty((2, size), np.int32), *np.empty((2, size), np.int64))
+
+    def first(self, size: int) -> "Page":
+        """The results that are written; few are copied, so that they do not hold the room of many."""
+        parts = [column[:size] for column in self]
+        return Page(*(part.copy() for part in parts)) if size < self.outer.size // 4 else Page(*parts)
 
 
 class Merged(NamedTuple):
@@ -22,15 +72,24 @@ class Merged(NamedTuple):
     ends: Ticks
     comparisons: int
     unproductive: int
+    moved: int = 0
+
+
+class Current(NamedTuple):
+    """The outer partitions that are not yet exhausted, side by side: places of their current rows, stops, periods."""
+
+    at: Positions
+    stops: Positions
+    starts: Ticks
+    ends: Ticks
 
 
 def join(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks, m: int = 0) -> Merged:
     """Sequenced join: every group of m outer partitions is merged with each inner partition (equation 1).
 
-    With ``m=0`` all outer partitions are merged at once.
+    With ``m=0`` as many as are good for the cache are merged at once.
     """
-    outer, inner = partition(left_starts, left_ends), partition(right_starts, right_ends)
-    return merge_groups(outer, m, inner, pairs=True)
+    return merged(partition(left_starts, left_ends), partition(right_starts, right_ends), m, pairs=True)
 
 
 def antijoin(
@@ -46,92 +105,129 @@ def antijoin(
     ``to_lead`` passes an outer row only when it ends by the end of the current lead, as the paper's figure 15 does;
     otherwise a row that ends within the inner row is passed at once, as in its algorithm 2. Both give the same pieces.
     """
-    by_start = sort(right_starts)
-    whole = np.array([0, right_starts.size], np.int32)
-    inner = Partitions(by_start.values, right_ends[by_start.ids], by_start.ids, whole)
-    return merge_groups(partition(left_starts, left_ends), m, inner, False, to_lead)
+    inner = one_list(right_starts, right_ends)
+    return merged(partition(left_starts, left_ends), inner, m, pairs=False, to_lead=to_lead)
 
 
-def merge_groups(outer: Partitions, m: int, inner: Partitions, pairs: bool, to_lead: bool = False) -> Merged:
-    """Merge each group of m outer partitions with each inner one: count all results first, then write them."""
-    m = m or max(outer.depth, 1)
-    calls, size, comparisons = [], 0, 0
-    for first in range(0, outer.depth, m):
-        for k in range(inner.depth):
-            stretch = slice(inner.offsets[k], inner.offsets[k + 1])
-            call = (
-                *(outer.starts, outer.ends, outer.offsets[first : first + m + 1]),
-                *(inner.starts[stretch], inner.ends[stretch], pairs, to_lead),
-            )
-            calls.append((call, size, inner.rows[stretch]))
-            found, compared = merge(*call, *room(0))
-            size, comparisons = size + found, comparisons + compared
-    rows, others, starts, ends = room(size)
-    for call, at, inner_rows in calls:
-        found = merge(*call, rows[at:], others[at:], starts[at:], ends[at:])[0]
-        if pairs:
-            others[at : at + found] = inner_rows[others[at : at + found]]
-    return Merged(outer.rows[rows], others, starts, ends, comparisons, comparisons - size)
+def one_list(starts: Ticks, ends: Ticks) -> Partitions:
+    """All rows in the order of their starts, as one list: what an anti-join takes the leads from."""
+    by_start = sort(starts, 1, ends)
+    return Partitions(by_start.values, by_start.beside, by_start.ids, np.array([0, starts.size], np.int32))
 
 
-def room(size: int) -> tuple[Positions, Positions, Ticks, Ticks]:
-    """Arrays for so many results."""
-    return np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.int64)
+def at_once(depth: int, m: int = 0) -> int:
+    """How many of so many partitions are merged at once if m is asked for; 0 leaves it to us."""
+    return max(1, min(depth, m or AT_ONCE))
+
+
+def merged(outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead: bool = False) -> Merged:
+    """All results of a merge."""
+    counters = Counters()
+    pages = list(merge_pages(outer, inner, m, pairs=pairs, to_lead=to_lead, counters=counters))
+    columns = [np.concatenate(parts) for parts in zip(*pages, strict=True)] if pages else Page.room(0)
+    return Merged(*columns, counters.comparisons, counters.unproductive, counters.moved)
+
+
+def merge_pages(
+    outer: Partitions,
+    inner: Partitions,
+    m: int = 0,
+    *,
+    pairs: bool,
+    to_lead: bool = False,
+    most: int = PAGE,
+    counters: Counters | None = None,
+) -> Iterator[Page]:
+    """Merge each group of m outer partitions with each inner one; results leave in pages of at most ``most``."""
+    m, state = at_once(outer.depth, m), np.zeros(9, np.int64)
+    current = Current(*np.empty((2, m), np.int32), *np.empty((2, m), np.int64))
+    counters, room = counters or Counters(), min(most, FIRST_PAGE)
+    while inner.depth and state[GROUP] < outer.depth:
+        page = Page.room(room)
+        written = merge_on(outer, inner, pairs, to_lead, state, current, *page)
+        counters.results += written
+        if written:
+            page = page.first(written)
+            inner_rows = inner.rows[page.inner] if pairs else page.inner
+            yield page._replace(outer=outer.rows[page.outer], inner=inner_rows)
+        room = most
+    counters.comparisons += int(state[COMPARISONS])
+    counters.moved += int(state[MOVED])
 
 
 @compiled
-def merge(
-    outer_starts: Ticks,
-    outer_ends: Ticks,
-    offsets: Positions,
-    inner_starts: Ticks,
-    inner_ends: Ticks,
+def merge_on(
+    outer: Partitions,
+    inner: Partitions,
     pairs: bool,
     to_lead: bool,
+    state: Ticks,
+    current: Current,
     rows: Positions,
     others: Positions,
     starts: Ticks,
     ends: Ticks,
-) -> tuple[int, int]:
-    """Scan outer partitions against one inner list; count the results and write as many as the arrays hold.
+) -> int:
+    """Merge on from the state until all groups are done or the room is full; answer how much was written.
 
     Each partition resumes where it stopped for the inner row before: no result lies behind. Without ``pairs`` the
     outer rows meet leads: the uncovered time before an inner row, from the largest end so far to its start, and at last
-    the open time after all of them. The current rows of the partitions that are not yet exhausted lie side by side.
-    Returns the numbers of results and of comparisons.
+    the open time after all of them.
     """
-    at, stops, live, size, comparisons, reach = offsets[:-1].copy(), offsets[1:].copy(), 0, 0, 0, MIN_TICK
-    r_starts, r_ends = np.empty(at.size, np.int64), np.empty(at.size, np.int64)
-    for turn in range(at.size):
-        if at[turn] < stops[turn]:
-            at[live], stops[live] = at[turn], stops[turn]
-            r_starts[live], r_ends[live] = outer_starts[at[live]], outer_ends[at[live]]
-            live += 1
-    for k in range(inner_starts.size if pairs else inner_starts.size + 1):
-        s_start, s_end = FOREVER, FOREVER
-        if k < inner_starts.size:
-            s_start, s_end = inner_starts[k], inner_ends[k]
-        limit = s_start if to_lead else s_end
-        first, last = (s_start, s_end) if pairs else (reach, s_start)
-        turn = 0
-        while turn < live:
-            comparisons += 1
-            low, high = max(r_starts[turn], first), min(r_ends[turn], last)
-            if low < high:
-                if size < rows.size:
+    size, comparisons, moved = 0, 0, 0
+    at, stops, r_starts, r_ends = current
+    while state[GROUP] < outer.offsets.size - 1:
+        first, last = inner.offsets[state[PART]], inner.offsets[state[PART] + 1]
+        live, turn, k, reach = state[LIVE], state[TURN], state[INNER], state[REACH]
+        if not state[OPEN]:
+            live, turn, k, reach = open_group(outer, state[GROUP], current), 0, first, MIN_TICK
+            moved += live
+        while live > 0 and (k < last or (k == last and not pairs)):
+            s_start, s_end = FOREVER, FOREVER
+            if k < last:
+                s_start, s_end = inner.starts[k], inner.ends[k]
+            limit = s_start if to_lead else s_end
+            low_end, high_end = (s_start, s_end) if pairs else (reach, s_start)
+            while turn < live:
+                if size == rows.size:
+                    state[INNER], state[TURN], state[LIVE], state[REACH], state[OPEN] = k, turn, live, reach, 1
+                    state[COMPARISONS] += comparisons
+                    state[MOVED] += moved
+                    return size
+                comparisons += 1
+                low, high = max(r_starts[turn], low_end), min(r_ends[turn], high_end)
+                if low < high:
                     rows[size], others[size] = at[turn], k
                     starts[size], ends[size] = low, high
-                size += 1
-            if r_ends[turn] > limit:
-                turn += 1
-                continue
-            at[turn] += 1
-            if at[turn] == stops[turn]:
+                    size += 1
+                if r_ends[turn] > limit:
+                    turn += 1
+                    continue
+                at[turn] += 1
+                moved += 1
+                if at[turn] < stops[turn]:
+                    r_starts[turn], r_ends[turn] = outer.starts[at[turn]], outer.ends[at[turn]]
+                    continue
                 live -= 1
-                for later in range(turn, live):
-                    at[later], stops[later] = at[later + 1], stops[later + 1]
-                    r_starts[later], r_ends[later] = r_starts[later + 1], r_ends[later + 1]
-            else:
-                r_starts[turn], r_ends[turn] = outer_starts[at[turn]], outer_ends[at[turn]]
-        reach = max(reach, s_end)
-    return size, comparisons
+                at[turn], stops[turn] = at[live], stops[live]
+                r_starts[turn], r_ends[turn] = r_starts[live], r_ends[live]
+            turn, k, reach = 0, k + 1, max(reach, s_end)
+        state[OPEN] = 0
+        state[PART] += 1
+        if state[PART] >= inner.offsets.size - 1:
+            state[PART] = 0
+            state[GROUP] += at.size
+    state[COMPARISONS] += comparisons
+    state[MOVED] += moved
+    return size
+
+
+@compiled
+def open_group(outer: Partitions, group: int, current: Current) -> int:
+    """Set the partitions from ``group`` on to their first rows; how many of them there are."""
+    at, stops, starts, ends = current
+    live = min(at.size, outer.offsets.size - 1 - group)
+    for turn in range(live):
+        at[turn], stops[turn] = outer.offsets[group + turn], outer.offsets[group + turn + 1]
+        starts[turn], ends[turn] = outer.starts[at[turn]], outer.ends[at[turn]]
+    return live
