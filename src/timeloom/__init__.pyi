@@ -97,12 +97,14 @@ class _TopK(_Related, total=False):
 class _TemporalAntijoin(_TwoTables, total=False):
     columns: Sequence[str] | None
     algorithm: AntijoinAlgorithm
+    m: int | None
 
 class _TemporalJoin(_TwoTables, total=False):
     how: SequencedHow
     columns: Sequence[str] | None
     suffixes: Sequence[str]
     algorithm: SequencedAlgorithm
+    m: int | None
     max_rows: int | None
 
 class _SlidingWindows(TypedDict, total=False):

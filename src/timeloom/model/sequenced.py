@@ -30,9 +30,11 @@ class TemporalJoinRequest:
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
     max_rows: int | None = None
+    m: int | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(SequencedAlgorithm))
+        check_at_once(self.m, self.algorithm)
         check_max_rows(self.max_rows)
         object.__setattr__(self, "how", join_kind(self.how, get_args(SequencedHow)))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
@@ -50,9 +52,11 @@ class AntijoinRequest:
     policy: Policy
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
+    m: int | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(AntijoinAlgorithm))
+        check_at_once(self.m, self.algorithm)
         check_names(self.keys.left, self.left_period, "left")
         check_names(self.keys.right, self.right_period, "right")
 
@@ -103,6 +107,19 @@ class GapsRequest:
 
     def __post_init__(self) -> None:
         check_names(self.by, self.period, "input")
+
+
+def check_at_once(m: int | None, algorithm: str) -> None:
+    """Refuse a number of partitions that cannot be, or that nobody would look at."""
+    if m is None:
+        return
+    if algorithm != "dip":
+        raise UsageError(
+            f"m={m} is how many disjoint partitions are merged at once, which algorithm={algorithm!r} has not; "
+            "give algorithm='dip', or leave m= out"
+        )
+    if m < 1:
+        raise UsageError(f"m={m} is no number of partitions; give 1 or more, or leave it out")
 
 
 def check_names(names: Sequence[str], period: Period, side: str) -> None:

@@ -27,6 +27,7 @@ def temporal_antijoin(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: AntijoinAlgorithm = "auto",
+    m: int | None = None,
 ) -> PlannedCall:
     """Keep, of each left row, the maximal sub-periods in which no right row (with an equal key) is valid.
 
@@ -45,6 +46,9 @@ def temporal_antijoin(
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
     algorithm
         ``"auto"``, ``"cover"`` or ``"dip"``; all return the same rows.
+    m
+        With ``algorithm="dip"``: how many disjoint partitions are merged at once, 1 or more. By default as many as the
+        processor's cache is good for.
 
     Returns
     -------
@@ -64,6 +68,7 @@ def temporal_antijoin(
         **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
         columns=names_or_all("columns", columns),
         algorithm=algorithm,
+        m=m,
     )
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(

@@ -33,6 +33,7 @@ def temporal_join(
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
     algorithm: SequencedAlgorithm = "auto",
+    m: int | None = None,
     max_rows: int | None = None,
 ) -> PlannedCall:
     """Join tables instant by instant: at each instant the result is the ordinary join of the rows valid then.
@@ -59,6 +60,9 @@ def temporal_join(
         (``"error"``, ``"drop"``, ``"point"``; by default as invalid ones).
     algorithm
         ``"auto"``, ``"forward_scan"``, ``"sweep"`` or ``"dip"``; all return the same rows.
+    m
+        With ``algorithm="dip"``: how many disjoint partitions are merged at once, 1 or more. By default as many as the
+        processor's cache is good for.
     max_rows
         On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
         are refused.
@@ -92,6 +96,7 @@ def temporal_join(
         how=how,
         suffixes=(endings[0], endings[1]),
         algorithm=algorithm,
+        m=m,
         max_rows=max_rows,
     )
     requests = [request, *(replace(request, suffixes=("", ending)) for ending in endings[2:])]

@@ -22,8 +22,6 @@ POSITIONS = 8
 """The bytes that a pair takes as row positions, before its columns are gathered."""
 
 SAMPLED = 4096
-UNWRITTEN = ("forward_scan", "auto")
-"""Algorithms whose pairs are written page by page; the others write all of them before anything can stop them."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,11 @@ class Limit:
         free = free_bytes()
         return cls(None if free is None else int(SHARE * free / (row_bytes + POSITIONS)), row_bytes, False, remedy)
 
-    def check(self, problem: Problem, boxes: tuple[Box, ...], algorithm: str) -> None:
+    def check(self, problem: Problem, boxes: tuple[Box, ...]) -> None:
         """Refuse a join whose pairs are too many, before any of them is written."""
         if self.rows is None or len(problem.left) * len(problem.right) <= self.rows:
             return
-        likely = self.rows if algorithm in UNWRITTEN else self.rows // 16
-        if self.given or _at_most(problem, boxes) > likely:
+        if self.given or _at_most(problem, boxes) > self.rows:
             self.judge(exact_pairs(problem, boxes))
 
     def judge(self, rows: int) -> None:

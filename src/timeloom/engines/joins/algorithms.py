@@ -1,21 +1,19 @@
 """The join's algorithms by name, and how ``auto`` chooses among them. All of them find the same pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from timeloom.engines.joins.drivers import Driver, exact_pieces
 from timeloom.engines.joins.endpoint_lookup import equality
-from timeloom.engines.joins.estimates import cheapest, kept
+from timeloom.engines.joins.estimates import cheapest, estimate, kept
 from timeloom.engines.joins.forward_scan import drive
-from timeloom.engines.joins.pairs import Matches, Pairs, Source
+from timeloom.engines.joins.paged import Pages, TreePages
+from timeloom.engines.joins.pairs import Matches, Positions, Source
 from timeloom.engines.joins.problem import Problem, ranges
-from timeloom.engines.joins.skip_join import IDLE, INTERSECTS, idle_share, skip
-from timeloom.engines.resources.threads import chunks, in_parallel
+from timeloom.engines.joins.skip_join import IDLE, INTERSECTS, idle_share, require_shared_time, skip
 from timeloom.kernels.joins import range_tree
-from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_join, sweep_pairs
+from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_batches, sweep_pages
 from timeloom.model.box import Box
 
 WASTE = 16
@@ -56,7 +54,14 @@ def choices(problem: Problem, boxes: tuple[Box, ...], algorithm: str) -> list[Ch
     return [_chosen(problem, box, algorithm) for box in boxes]
 
 
+def candidates(problem: Problem, chosen: list[Choice]) -> int:
+    """About how many pairs the chosen drivers look at, by a sample; exact for small tables."""
+    return round(sum(estimate(problem, driver) for choice in chosen for driver in choice.drivers))
+
+
 def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
+    if algorithm == "skip":
+        require_shared_time(box)
     if exact := exact_pieces(box):
         drivers = tuple(exact)
         if algorithm != "auto":
@@ -66,14 +71,14 @@ def _chosen(problem: Problem, box: Box, algorithm: str) -> Choice:
             return Choice(box, "skip", drivers, why)
         why = "every result lies in a run of a sorted column, so nothing is filtered"
         return Choice(box, "forward_scan", drivers, why)
-    best, candidates = cheapest(problem, box)
+    best, found = cheapest(problem, box)
     if algorithm != "auto":
         return Choice(box, algorithm, (best,), "it was asked for")
     size = len(problem.left) + len(problem.right)
-    if candidates > WASTE * size and candidates > WASTE * ((results := candidates * kept(problem, best)) + size):
-        why = f"even the best runs hold about {candidates:,.0f} candidates for about {results:,.0f} results"
+    if found > WASTE * size and found > WASTE * ((results := found * kept(problem, best)) + size):
+        why = f"even the best runs hold about {found:,.0f} candidates for about {results:,.0f} results"
         return Choice(box, "range_tree", (best,), why)
-    return Choice(box, "forward_scan", (best,), f"its runs hold the fewest candidates, about {candidates:,.0f}")
+    return Choice(box, "forward_scan", (best,), f"its runs hold the fewest candidates, about {found:,.0f}")
 
 
 def _forward_scan(problem: Problem, choice: Choice) -> list[Source]:
@@ -84,16 +89,20 @@ def _forward_scan(problem: Problem, choice: Choice) -> list[Source]:
 
 def _sweep(problem: Problem, choice: Choice) -> list[Source]:
     """The sweeping join. With keys, each driving row's interval is cut to its key's stretch of the axis."""
-    left, right = problem.left, problem.right
+    left, right, counters = problem.left, problem.right, problem.counters
     if problem.fold is None:
         tables = PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends)
-        return [Pairs(*sweep_join(*tables, choice.box, counters=problem.counters))]
-    best = choice.drivers[0] if len(choice.drivers) == 1 else cheapest(problem, choice.box)[0]
-    driving, driven = problem.sides(best.flip)
-    selection = () if best.exact else (problem.placed(driven, not best.by_end), *ranges(problem, best.rest, driving))
-    active = ranges(problem, best.point, driving)
-    intervals, points = sweep_pairs(problem.placed(driven, best.by_end), *active, *selection, counters=problem.counters)
-    return [Pairs(points, intervals) if best.flip else Pairs(intervals, points)]
+        return [Pages(lambda most: sweep_batches(*tables, choice.box, chunk=most, counters=counters))]
+    return [Pages(partial(_swept, problem, driver)) for driver in choice.drivers]
+
+
+def _swept(problem: Problem, driver: Driver, most: int) -> Iterator[tuple[Positions, Positions]]:
+    """The pairs of one driver by a sweep along the folded axis."""
+    driving, driven = problem.sides(driver.flip)
+    rest = () if driver.exact else (problem.placed(driven, not driver.by_end), *ranges(problem, driver.rest, driving))
+    points, active = problem.placed(driven, driver.by_end), ranges(problem, driver.point, driving)
+    for intervals, fired in sweep_pages(points, *active, *rest, chunk=most, counters=problem.counters):
+        yield (fired, intervals) if driver.flip else (intervals, fired)
 
 
 def _range_tree(problem: Problem, choice: Choice) -> list[Source]:
@@ -106,16 +115,7 @@ def _range_tree(problem: Problem, choice: Choice) -> list[Source]:
     starts = ranges(problem, (box.start_start, box.start_end), left)
     ends = ranges(problem, (box.end_start, box.end_end), left)
     queries = range_tree.windows(by_start, by_end, starts, ends)
-    tree = range_tree.build(by_start, by_end)
-    counts = np.empty(rows.size, np.int64)
-    parts = chunks(rows.size, problem.threads)
-    in_parallel([partial(range_tree.count, tree, queries, *part, counts) for part in parts], problem.threads)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    lefts, rights = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
-    in_parallel(
-        [partial(range_tree.report, tree, queries, *part, offsets, lefts, rights) for part in parts], problem.threads
-    )
-    return [Pairs(rows[lefts], rights)]
+    return [TreePages(range_tree.build(by_start, by_end), queries, rows)]
 
 
 def _skip(problem: Problem, choice: Choice) -> list[Source]:

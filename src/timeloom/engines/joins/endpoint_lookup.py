@@ -1,18 +1,17 @@
 """The join on an endpoint that the relation fixes: looked up in a hash table, without sorting either side."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from timeloom.engines.joins.drivers import Driver
-from timeloom.engines.joins.pairs import PAGE, Array, Page
+from timeloom.engines.joins.pairs import Array, Page
 from timeloom.engines.joins.problem import Limits, Problem, are_near, limits_of
 from timeloom.engines.resources.threads import shares
 from timeloom.kernels.joins.equal_endpoints import Buckets, distribute, look_up
-from timeloom.model.box import FREE
 
 
 class Pin(NamedTuple):
@@ -32,18 +31,13 @@ class Equality:
     driven: Buckets
     point: Limits
     rest: Limits
+    from_runs: ClassVar[bool] = True
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
         """Ranges of buckets with about as many rows each."""
         inner = [last for _, last in shares(self.driving.rows.ids.size, threads)][:-1]
         edges = [0, *np.searchsorted(self.driving.heads[1:-1], inner).tolist(), self.driving.heads.size - 1]
         return list(pairwise(edges))
-
-    def candidates(self) -> int:
-        """How many pairs have the endpoint that the relation fixes, whatever the other one."""
-        every = replace(self, rest=limits_of((FREE, FREE)))
-        rows = np.arange(max(self.driving.rows.ids.size, self.driven.rows.ids.size))
-        return sum(lefts.size for part in self.parts(1) for lefts, _ in every.pairs((rows, rows), *part, PAGE))
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Values are looked up for pairs, not for rows."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Scan:
     driving: Side
     owners: Positions
     axis: Order
+    from_runs: ClassVar[bool] = True
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
         """Ranges of the driving rows."""
@@ -52,11 +54,6 @@ class Scan:
                 yield self._turned(page.take())
         if page.size:
             yield self._turned(page.take())
-
-    def candidates(self) -> int:
-        """How many candidates the driver has, pairs included."""
-        blocks = [slice(at, at + BLOCK) for at in range(0, len(self.driving), BLOCK)]
-        return sum(int(self._measure(self.driving.pick(block))[1][-1]) for block in blocks)
 
     def runs(self) -> tuple[Positions, Ticks]:
         """Where the run of each driving row begins, and how long it is; without a filter these are the pairs."""

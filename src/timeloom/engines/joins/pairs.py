@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.resources.threads import in_parallel, look_up, shares
+from timeloom.engines.resources.threads import in_parallel, look_up
 
 Array = NDArray[Any]
 Positions = NDArray[np.int32]
@@ -39,13 +39,15 @@ class Tally:
 
 
 class Source(Protocol):
-    """Pairs from one box of a relation. Each row that drives has its pairs; any range of them can be written alone."""
+    """Pairs from one box of a relation. Each row that drives has its pairs; any range of them can be written alone.
+
+    ``from_runs`` tells that writing the pairs once more costs no more than reading them.
+    """
+
+    from_runs: ClassVar[bool]
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
         """Ranges of the driving rows, all together, to be shared out to threads."""
-
-    def candidates(self) -> int:
-        """How many candidates there are, pairs included."""
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Bring the values of left and right rows into the order in which `pairs` needs them."""
@@ -85,32 +87,6 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs that an algorithm has written out: positions in both tables."""
-
-    left: Positions
-    right: Positions
-
-    def parts(self, threads: int) -> list[tuple[int, int]]:
-        """Every pair counts as a driving row."""
-        return shares(self.left.size, threads)
-
-    def candidates(self) -> int:
-        """The number of pairs."""
-        return int(self.left.size)
-
-    def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """Nothing needs arranging."""
-        return left, right
-
-    def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
-        """Look the values of some pairs up."""
-        for at in range(first, last, most):
-            part = slice(at, min(at + most, last))
-            yield arranged[0][self.left[part]], arranged[1][self.right[part]]
-
-
-@dataclass(frozen=True)
 class Matches:
     """All pairs of a join between tables with so many rows."""
 
@@ -119,9 +95,10 @@ class Matches:
     sources: list[Source]
     threads: int = 1
 
-    def candidates(self) -> int:
-        """How many candidates all sources have."""
-        return sum(source.candidates() for source in self.sources)
+    @property
+    def from_runs(self) -> bool:
+        """Tell whether the pairs can be written several times at little cost."""
+        return all(source.from_runs for source in self.sources)
 
     def pages(self, left: Array, right: Array, most: int | None = None) -> list[tuple[Array, Array]]:
         """For every pair, a value of the left row and a value of the right row, in pieces of bounded size.

@@ -5,21 +5,25 @@ theirs is sorted or indexed; what is left is joined by the skip-join over two st
 gaps, which a sample tells.
 """
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.joins.pairs import Pairs
+from timeloom.engines.joins.paged import Pages
+from timeloom.engines.joins.pairs import Positions
 from timeloom.engines.joins.problem import Problem, Side, ranges
 from timeloom.engines.resources.threads import chunks, in_parallel
 from timeloom.engines.tables.keys import NO_KEY
 from timeloom.errors import UsageError
 from timeloom.kernels.coverage import count_intersecting, mark_touching
-from timeloom.kernels.joins.skip_join import skip_join_pairs
+from timeloom.kernels.joins.skip_pages import skip_pages
 from timeloom.kernels.order import sort
 from timeloom.kernels.sequenced.difference import cover
-from timeloom.kernels.stab_forest.multi_stab import THRESHOLD
+from timeloom.kernels.stab_forest.build import build, event_order
+from timeloom.kernels.stab_forest.layout import NODES, Forest
+from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, reach_of
 from timeloom.model.box import Box
 
 INTERSECTS = Box(start_end=(None, -1), end_start=(1, None))
@@ -33,20 +37,33 @@ WORTHWHILE = 50_000
 Rows = NDArray[np.int64]
 
 
-def skip(problem: Problem, box: Box) -> Pairs:
+def skip(problem: Problem, box: Box) -> Pages:
     """Find the pairs of a box whose periods share time."""
     require_shared_time(box)
     rows = [_with_key(side) for side in (problem.left, problem.right)]
     small = 0 if rows[0].size <= rows[1].size else 1
     rows[1 - small] = _touching(problem, rows[1 - small], rows[small], small == 1)
     rows[small] = _touching(problem, rows[small], rows[1 - small], small == 0)
-    left, right = (_places(problem, index == 1, rows[index]) for index in (0, 1))
-    left_at, right_at = skip_join_pairs(*left, *right, THRESHOLD)
-    lefts, rights = rows[0][left_at], rows[1][right_at]
-    if not INTERSECTS.implies(box):
-        kept = _holds(problem, box, lefts, rights)
-        lefts, rights = lefts[kept], rights[kept]
-    return Pairs(lefts.astype(np.int32), rights.astype(np.int32))
+    forests = []
+    for index, some in enumerate(rows):
+        starts, ends = _places(problem, index == 1, some)
+        order = event_order(starts, ends)
+        if order is not None:
+            starts, ends, rows[index] = starts[order], ends[order], some[order]
+        forests.append(build(starts, ends))
+    return Pages(partial(_pages, problem, box, rows, forests))
+
+
+def _pages(
+    problem: Problem, box: Box, rows: list[Rows], forests: list[Forest], most: int
+) -> Iterator[tuple[Positions, Positions]]:
+    reaches = [reach_of(THRESHOLD, int(forest.counts[NODES])) for forest in forests]
+    for left_at, right_at in skip_pages(forests[0], forests[1], reaches[0], reaches[1], most):
+        lefts, rights = rows[0][left_at], rows[1][right_at]
+        if not INTERSECTS.implies(box):
+            kept = _holds(problem, box, lefts, rights)
+            lefts, rights = lefts[kept], rights[kept]
+        yield lefts.astype(np.int32), rights.astype(np.int32)
 
 
 def require_shared_time(box: Box) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.counts.counting import exists
 from timeloom.engines.counts.limits import Limit, bytes_of
-from timeloom.engines.joins.algorithms import choices, find, matches
+from timeloom.engines.joins.algorithms import candidates, choices, find
 from timeloom.engines.joins.pairs import Matches, TooManyPairsError
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.resources.threads import aside, cores
@@ -23,7 +23,6 @@ from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
-from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -73,7 +72,7 @@ class LocalJoin:
         """All pairs."""
         problem = self.problem()
         if limit is not None:
-            limit.check(problem, self.boxes, self.request.algorithm)
+            limit.check(problem, self.boxes)
         return find(problem, self.boxes, self.request.algorithm)
 
     def limit(self, *, batches: bool = False) -> Limit | None:
@@ -143,30 +142,21 @@ def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.Record
 
 
 def explain_join(left: object, right: object, request: JoinRequest) -> Explanation:
-    """Say how a join would run: the driver of each box, and exact candidate counts."""
+    """Say how a join would run: the algorithm and the driver of each box, judged by a sample; nothing runs."""
     task = LocalJoin(left, right, request)
     problem = task.problem()
-    problem.counters = Counters()
     taken = choices(problem, task.boxes, request.algorithm)
-    candidates = matches(problem, taken).candidates()
     names = list(dict.fromkeys(choice.algorithm for choice in taken)) or ["none"]
     facts: dict[str, Any] = {
         "relation": repr(request.relation),
         "how": request.how,
         "algorithm": names[0] if len(names) == 1 else names,
         "driver": [choice.driver for choice in taken],
-        "candidates": candidates,
+        "candidates": candidates(problem, taken),
         "left rows": len(task.left.starts),
         "right rows": len(task.right.starts),
         "keys": list(request.keys.left),
     }
-    if "sweep" in names:
-        facts |= {
-            "candidates": problem.counters.candidates,
-            "comparisons": problem.counters.comparisons,
-            "getnext calls": problem.counters.getnext,
-            "reduction by lazy joining": problem.counters.reduction,
-        }
     why = tuple(dict.fromkeys(choice.why for choice in taken)) or ("no pair can satisfy this relation",)
     return Explanation("join", "local", facts, why)
 

@@ -18,7 +18,7 @@ def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> 
     """Keep the sub-periods of left rows in which no right row is active."""
     pair = LocalPair(left, right, request)
     layout = joined_columns(pair.left.table.column_names, [], request.keys, columns=request.columns)
-    pieces = aside(pair.sides().alone, request.algorithm)
+    pieces = aside(partial(pair.sides().alone, request.algorithm, m=request.m or 0))
     source, rows, writer = Source(pair.left.table), positions(pieces.rows), pair.writer()
 
     def make(column: OutputColumn) -> pa.ChunkedArray:

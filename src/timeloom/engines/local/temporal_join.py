@@ -27,6 +27,9 @@ SHARED_TICKS = 32
 """The bytes of the periods of both rows of a pair, from which the shared one is made."""
 
 
+NO_ROWS = Shared(*np.zeros((2, 0), np.int32), *np.zeros((2, 0), np.int64))
+
+
 class LocalPair:
     """Two admitted tables, ready for a sequenced verb."""
 
@@ -87,7 +90,7 @@ def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
     """The result, if it is not too large."""
     sides, request = pair.sides(), pair.request
     assert isinstance(request, TemporalJoinRequest)
-    limit.check(sides.problem, sides.boxes, request.algorithm)
+    limit.check(sides.problem, sides.boxes)
     try:
         rows = _rows(sides, request, limit.rows)
     except TooManyPairsError as error:
@@ -120,15 +123,18 @@ def explain_temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRe
 
 def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None) -> list[Shared]:
     """All result rows, in pieces: the pairs, and what an outer join keeps of either side."""
-    pieces = sides.pairs(request.algorithm, most)
+    if request.algorithm == "dip" and request.how != "inner" and request.m is None:
+        return sides.outer_pairs(request.how, most=most) or [NO_ROWS]
+    m = request.m or 0
+    pieces = sides.pairs(request.algorithm, most, m)
     rest = "dip" if request.algorithm == "dip" else "cover"
     if request.how in ("left", "full"):
-        rows, starts, ends = sides.alone(rest)
+        rows, starts, ends = sides.alone(rest, m=m)
         pieces.append(Shared(rows, np.full(rows.size, NO_ROW, np.int32), starts, ends))
     if request.how in ("right", "full"):
-        rows, starts, ends = sides.alone(rest, flip=True)
+        rows, starts, ends = sides.alone(rest, flip=True, m=m)
         pieces.append(Shared(np.full(rows.size, NO_ROW, np.int32), rows, starts, ends))
-    return pieces or [Shared(*np.zeros((2, 0), np.int32), *np.zeros((2, 0), np.int64))]
+    return pieces or [NO_ROWS]
 
 
 class Assembly:

@@ -1,6 +1,6 @@
 """Sequenced joins and differences of two lists of periods with keys: arrays in, row positions and ticks out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.key_axis import Fold
-from timeloom.engines.joins.pairs import Matches, Pairs
+from timeloom.engines.joins.pairs import PAGE, Matches, Tally
 from timeloom.engines.joins.problem import Problem, Side
-from timeloom.engines.resources.threads import chunks, in_parallel
+from timeloom.engines.resources.threads import chunks, in_parallel, look_up
 from timeloom.engines.tables.keys import NO_KEY, Keys
 from timeloom.kernels import order
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.sequenced import difference as sequenced
 from timeloom.kernels.sequenced import dip_merge
+from timeloom.kernels.sequenced.dip import Partitions, partition
+from timeloom.kernels.sequenced.dip_outer import outer_pages
 from timeloom.model.box import Box
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
@@ -50,11 +52,13 @@ class TwoSides:
         keys = np.where(keys == NO_KEY, without, keys)
         return self.fold.points(side.starts, keys), self.fold.points(side.ends, keys)
 
-    def pairs(self, algorithm: str, most: int | None = None) -> list[Shared]:
+    def pairs(self, algorithm: str, most: int | None = None, m: int = 0) -> list[Shared]:
         """All pairs that share time, with the time that they share, in pieces of bounded size."""
+        if algorithm == "dip":
+            return self._counted(self._merged(PAGE, m), most)
         found = self._matches(algorithm)
         at = found.positions(most)
-        if sum(lefts.size for lefts, _ in at) <= len(self.left) + len(self.right):
+        if not found.from_runs or sum(lefts.size for lefts, _ in at) <= len(self.left) + len(self.right):
             starts = [(self.left.starts[lefts], self.right.starts[rights]) for lefts, rights in at]
             ends = [(self.left.ends[lefts], self.right.ends[rights]) for lefts, rights in at]
         else:
@@ -65,16 +69,46 @@ class TwoSides:
             for rows, both, either in zip(at, starts, ends, strict=True)
         ]
 
-    def batches(self, algorithm: str, rows: int) -> Iterator[Shared]:
+    def batches(self, algorithm: str, rows: int, m: int = 0) -> Iterator[Shared]:
         """All pairs that share time, in batches of at most so many."""
+        if algorithm == "dip":
+            yield from self._merged(rows, m)
+            return
         for lefts, rights in self._matches(algorithm).batches(rows):
             starts = np.maximum(self.left.starts[lefts], self.right.starts[rights])
             yield Shared(lefts, rights, starts, np.minimum(self.left.ends[lefts], self.right.ends[rights]))
 
+    def outer_pairs(self, how: str, rows: int = PAGE, most: int | None = None) -> list[Shared]:
+        """An outer join by one merge of all partitions: pairs, and what ``how`` keeps of either side."""
+        left, right = how in ("left", "full"), how in ("right", "full")
+        others = dip_merge.one_list(*self._places[1])
+        pages = outer_pages(self.partitions, others, keep_outer=left, keep_inner=right, most=rows)
+        return self._counted((self._unfolded(page) for page in pages), most)
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """The left side without overlaps."""
+        return partition(*self._places[0])
+
+    def _merged(self, rows: int, m: int) -> Iterator[Shared]:
+        inner = partition(*self._places[1])
+        for page in dip_merge.merge_pages(self.partitions, inner, m, pairs=True, most=rows):
+            yield self._unfolded(page)
+
+    def _unfolded(self, page: dip_merge.Page) -> Shared:
+        if self.fold is None:
+            return Shared(*page)
+        return Shared(page.outer, page.inner, self.fold.unfold(page.starts), self.fold.unfold(page.ends))
+
+    def _counted(self, pages: Iterable[Shared], most: int | None) -> list[Shared]:
+        tally, found = Tally(most), []
+        for page in pages:
+            look_up()
+            tally.add(page.left.size)
+            found.append(page)
+        return found
+
     def _matches(self, algorithm: str) -> Matches:
-        if algorithm == "dip":
-            found = dip_merge.join(*self._places[0], *self._places[1])
-            return Matches(len(self.left), len(self.right), [Pairs(found.outer, found.inner)], self.threads)
         return find(self.problem, self.boxes, algorithm)
 
     @property
@@ -87,11 +121,12 @@ class TwoSides:
         """The two sides as a join."""
         return Problem.of(self.left, self.right, self.keys, self.threads)
 
-    def alone(self, algorithm: str, *, flip: bool = False) -> sequenced.Pieces:
+    def alone(self, algorithm: str, *, flip: bool = False, m: int = 0) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""
         mine, others = self._places[::-1] if flip else self._places
         if algorithm == "dip":
-            found = dip_merge.antijoin(*mine, *others)
+            outer = partition(*mine) if flip else self.partitions
+            found = dip_merge.merged(outer, dip_merge.one_list(*others), m, pairs=False)
             by_row = np.argsort(found.outer, kind="stable")
             pieces = sequenced.Pieces(found.outer[by_row], found.starts[by_row], found.ends[by_row])
         else:

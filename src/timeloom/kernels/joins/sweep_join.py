@@ -102,11 +102,27 @@ def sweep_pairs(
     other_high: Ticks | None = None,
     *,
     lazy: bool = True,
-    counters: Counters | None = None,
 ) -> Pairs:
+    """All of `sweep_pages` at once."""
+    return _together(list(sweep_pages(points, low, high, other, other_low, other_high, lazy=lazy)))
+
+
+def sweep_pages(
+    points: Ticks,
+    low: Ticks,
+    high: Ticks,
+    other: Ticks | None = None,
+    other_low: Ticks | None = None,
+    other_high: Ticks | None = None,
+    *,
+    lazy: bool = True,
+    chunk: int = CHUNK,
+    counters: Counters | None = None,
+) -> Iterator[Pairs]:
     """Join intervals, active on ``[low, high]`` (inclusive), with points; answer positions (interval, point).
 
-    Where ``other`` is given, interval i keeps point j only if ``other_low[i] <= other[j] <= other_high[i]``.
+    Where ``other`` is given, interval i keeps point j only if ``other_low[i] <= other[j] <= other_high[i]``. Batches
+    are as those of `sweep_batches`.
     """
     fired, started, ended = sort(points), sort(low), sort(high)
     streams = Streams(
@@ -119,8 +135,7 @@ def sweep_pairs(
     selection, sides = NO_SELECTION, 0
     if other is not None and other_low is not None and other_high is not None:
         selection, sides = Selection(other[fired.ids], other_low, other_high), 2
-    swept = _sweep(streams, selection, 1, low.size, lazy, CHUNK, sides, counters or Counters())
-    return _together(list(swept))
+    yield from _sweep(streams, selection, 1, low.size, lazy, chunk, sides, counters or Counters())
 
 
 def _streams(intervals: PeriodTable, points: PeriodTable, rewrite: Rewrite) -> tuple[Streams, Selection]:

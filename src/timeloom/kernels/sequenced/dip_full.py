@@ -25,9 +25,11 @@ class Joined(NamedTuple):
 def full_join(outer_starts: Ticks, outer_ends: Ticks, inner_starts: Ticks, inner_ends: Ticks) -> Joined:
     """Sequenced full outer join of two partitions (algorithm 2); the result is a partition again."""
     most = most_periods(outer_starts.size, inner_starts.size)
-    room = *np.empty((2, most), np.int64), *np.empty((2, most), np.int32)
+    periods, rows = np.empty((2, most), np.int64), np.empty((2, most), np.int32)
+    room = periods[0], periods[1], rows[0], rows[1]
     size, comparisons, matches = full_merge(outer_starts, outer_ends, inner_starts, inner_ends, *room)
-    return Joined(*(column[:size].copy() for column in room), comparisons, comparisons - matches)
+    starts, ends, outer, inner = periods[0, :size], periods[1, :size], rows[0, :size], rows[1, :size]
+    return Joined(starts, ends, outer, inner, comparisons, comparisons - matches)
 
 
 def most_periods(outer: int, inner: int) -> int:

@@ -56,8 +56,10 @@ class Page(NamedTuple):
 
     def first(self, size: int) -> "Page":
         """The results that are written; few are copied, so that they do not hold the room of many."""
-        parts = [column[:size] for column in self]
-        return Page(*(part.copy() for part in parts)) if size < self.outer.size // 4 else Page(*parts)
+        page = Page(self.outer[:size], self.inner[:size], self.starts[:size], self.ends[:size])
+        if size >= self.outer.size // 4:
+            return page
+        return Page(page.outer.copy(), page.inner.copy(), page.starts.copy(), page.ends.copy())
 
 
 class Merged(NamedTuple):
@@ -124,8 +126,13 @@ def merged(outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead
     """All results of a merge."""
     counters = Counters()
     pages = list(merge_pages(outer, inner, m, pairs=pairs, to_lead=to_lead, counters=counters))
-    columns = [np.concatenate(parts) for parts in zip(*pages, strict=True)] if pages else Page.room(0)
-    return Merged(*columns, counters.comparisons, counters.unproductive, counters.moved)
+    whole, at = Page.room(counters.results), 0
+    for page in pages:
+        part = slice(at, at + page.outer.size)
+        whole.outer[part], whole.inner[part] = page.outer, page.inner
+        whole.starts[part], whole.ends[part] = page.starts, page.ends
+        at = part.stop
+    return Merged(*whole, counters.comparisons, counters.unproductive, counters.moved)
 
 
 def merge_pages(
