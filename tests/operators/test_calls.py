@@ -98,8 +98,8 @@ def test_a_limit_of_top_k_is_read_by_explain_too():
 
 
 def test_what_runs_in_one_way_has_no_explanation():
-    with pytest.raises(tl.UsageError, match="coalesce runs in one way only"):
-        tl.explain("coalesce", ROWS)
+    with pytest.raises(tl.UsageError, match="stab runs in one way only"):
+        tl.explain("stab", ROWS, 3)
 
 
 @pytest.mark.spark

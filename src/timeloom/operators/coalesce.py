@@ -6,7 +6,7 @@ from typing import Any
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import CoalesceRequest
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.options import names_or_all
 from timeloom.operators.registry import verb
@@ -20,7 +20,7 @@ def coalesce(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Merge the periods of rows with equal values where they overlap or touch.
 
     Parameters
@@ -49,4 +49,4 @@ def coalesce(
     """
     request = CoalesceRequest(names_or_all("by", by), Period.of(period), Policy(on_invalid, empty))
     engine = engine_of({"input": df})
-    return Call(lambda: engine.coalesce(df, request))
+    return PlannedCall(lambda: engine.coalesce(df, request), lambda: engine.explain_coalesce(df, request))

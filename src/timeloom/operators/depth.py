@@ -1,6 +1,7 @@
 """`depth`: how many rows are active over time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from timeloom.model.measures import read_measures
@@ -8,7 +9,7 @@ from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import AggregateRequest, read_within
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -24,7 +25,7 @@ def depth(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Tell how many rows are active over time: one row for each stretch from an endpoint to the next.
 
     Parameters
@@ -67,4 +68,7 @@ def depth(
         within=read_within(within),
     )
     engine = engine_of({"input": df})
-    return Call(lambda: engine.temporal_aggregate(df, request))
+    return PlannedCall(
+        lambda: engine.temporal_aggregate(df, request),
+        lambda: replace(engine.explain_temporal_aggregate(df, request), verb="depth"),
+    )

@@ -68,8 +68,14 @@ class Engine(Protocol):
     def explain_temporal_aggregate(self, df: Frame, request: AggregateRequest) -> Explanation:
         """Say how an aggregation would run."""
 
+    def explain_coalesce(self, df: Frame, request: CoalesceRequest) -> Explanation:
+        """Say how periods would be merged."""
+
     def coalesce(self, df: Frame, request: CoalesceRequest) -> Answer:
         """Merge the periods of equal rows."""
+
+    def explain_gaps(self, df: Frame, request: GapsRequest) -> Explanation:
+        """Say how gaps would be found."""
 
     def gaps(self, df: Frame, request: GapsRequest) -> Answer:
         """Find the time that no row covers."""

@@ -7,7 +7,7 @@ from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import GapsRequest, read_within
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -21,7 +21,7 @@ def gaps(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Find the maximal periods in which no row is valid.
 
     Parameters
@@ -54,4 +54,4 @@ def gaps(
     """
     request = GapsRequest(column_names("by", by), read_within(within), Period.of(period), Policy(on_invalid, empty))
     engine = engine_of({"input": df})
-    return Call(lambda: engine.gaps(df, request))
+    return PlannedCall(lambda: engine.gaps(df, request), lambda: engine.explain_gaps(df, request))

@@ -80,9 +80,9 @@ class LocalEngine:
         self, frames: Sequence[object], requests: "Sequence[TemporalJoinRequest]"
     ) -> "Explanation":
         """Say how a sequenced join would run."""
-        from timeloom.engines.local.temporal_join import explain_temporal_join_all
+        from timeloom.engines.local.temporal_join import explain_temporal_join
 
-        return explain_temporal_join_all(list(frames), list(requests))
+        return explain_temporal_join(list(frames), list(requests))
 
     def temporal_antijoin(self, left: object, right: object, request: "AntijoinRequest") -> Any:
         """Keep of each left row the time in which it has no partner."""
@@ -114,11 +114,23 @@ class LocalEngine:
 
         return coalesce(df, request)
 
+    def explain_coalesce(self, df: object, request: "CoalesceRequest") -> "Explanation":
+        """Say how periods would be merged."""
+        from timeloom.engines.local.coalesce import explain_coalesce
+
+        return explain_coalesce(df, request)
+
     def gaps(self, df: object, request: "GapsRequest") -> Any:
         """Find the time that no row covers."""
         from timeloom.engines.local.gaps import gaps
 
         return gaps(df, request)
+
+    def explain_gaps(self, df: object, request: "GapsRequest") -> "Explanation":
+        """Say how gaps would be found."""
+        from timeloom.engines.local.gaps import explain_gaps
+
+        return explain_gaps(df, request)
 
     def stab(self, df: object, request: "StabRequest") -> Any:
         """Keep the rows that are active at an instant."""

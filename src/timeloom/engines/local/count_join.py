@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.counts.aggregates import aggregate
 from timeloom.engines.counts.counting import Counting, counts_by
+from timeloom.engines.joins.estimates import sampled
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.axes import same_axis
@@ -92,7 +93,9 @@ def explain_count_join(left: object, right: object, request: CountRequest) -> Ex
         "keys": list(request.keys.left),
     }
     if request.chosen == "dominance":
-        facts["swept rows"] = task.counting.rows_to_sweep
+        some = sampled(task.problem)
+        swept = Counting(some, task.boxes).rows_to_sweep
+        facts["swept rows"] = round(swept * len(task.problem.left) / max(1, len(some.left)))
     return Explanation("count_join", "local", facts, (_reason(request, facts),))
 
 

@@ -11,6 +11,7 @@ from timeloom.engines.tables.validity import admit, answer
 from timeloom.engines.timelines.grouped import Grouped, window_ticks
 from timeloom.engines.timelines.sequenced import subtract
 from timeloom.kernels.sequenced.difference import cover
+from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import GapsRequest
 
 
@@ -27,3 +28,17 @@ def gaps(df: object, request: GapsRequest) -> Any:
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
     columns = grouped.columns(admitted.table, by, writer, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
+
+
+def explain_gaps(df: object, request: GapsRequest) -> Explanation:
+    """Say how gaps would be found."""
+    table, _ = to_arrow(df, "input")
+    require_columns(table.column_names, list(request.by), "input")
+    facts = {
+        "algorithm": "cover",
+        "rows": table.num_rows,
+        "groups by": list(request.by),
+        "within": "the rows of each group" if request.within is None else list(map(str, request.within)),
+    }
+    why = "the covered time is united once, and what it leaves of each group's span or window is the result"
+    return Explanation("gaps", "local", facts, (why,))

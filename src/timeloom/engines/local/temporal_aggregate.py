@@ -5,10 +5,11 @@ from typing import Any
 import pyarrow as pa
 
 from timeloom.engines.resources.threads import aside, cores
-from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.frames import Restore, require_columns, to_arrow
 from timeloom.engines.tables.period_writer import PeriodWriter
-from timeloom.engines.tables.validity import admit, answer
+from timeloom.engines.tables.validity import Admitted, admit, answer
 from timeloom.engines.timelines.aggregation import measured, sweep
+from timeloom.engines.timelines.depths import chain_facts
 from timeloom.engines.timelines.grouped import Grouped, window_ticks
 from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import AggregateRequest
@@ -16,11 +17,8 @@ from timeloom.model.sequenced import AggregateRequest
 
 def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     """Aggregate the active rows of every period of constant lineage."""
-    table, restore = to_arrow(df, "input")
-    by = list(request.by)
-    require_columns(table.column_names, [*by, *(m.column for m in request.measures if m.column is not None)], "input")
-    admitted = admit(table, request.period, "input", request.policy)
-    window = window_ticks(request.within, admitted.ticks)
+    admitted, restore = _admitted(df, request)
+    window, by = window_ticks(request.within, admitted.ticks), list(request.by)
     grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
     swept = aside(sweep, grouped, request, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
@@ -31,8 +29,19 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
 
 def explain_temporal_aggregate(df: object, request: AggregateRequest) -> Explanation:
     """Say how an aggregation would run."""
-    table, _ = to_arrow(df, "input")
+    admitted, _ = _admitted(df, request)
     dip = request.algorithm == "dip"
-    facts = {"algorithm": "dip" if dip else "sweep", "rows": table.num_rows, "groups by": list(request.by)}
+    facts = {"algorithm": "dip" if dip else "sweep", "rows": admitted.starts.size, "groups by": list(request.by)}
+    if dip:
+        window = window_ticks(request.within, admitted.ticks)
+        grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, list(request.by), window)
+        facts |= chain_facts(grouped.starts, grouped.ends)
     why = "both endpoints are sorted once, and each row enters and leaves once, however long it lasts"
     return Explanation("temporal_aggregate", "local", facts, ("it was asked for" if dip else why,))
+
+
+def _admitted(df: object, request: AggregateRequest) -> tuple[Admitted, Restore]:
+    table, restore = to_arrow(df, "input")
+    measured_columns = [measure.column for measure in request.measures if measure.column is not None]
+    require_columns(table.column_names, [*request.by, *measured_columns], "input")
+    return admit(table, request.period, "input", request.policy), restore

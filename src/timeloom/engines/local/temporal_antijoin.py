@@ -9,6 +9,7 @@ from timeloom.engines.local.temporal_join import LocalPair
 from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.gather import Source, build, positions
 from timeloom.engines.tables.validity import answer
+from timeloom.engines.timelines.depths import merge_facts
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest
@@ -42,5 +43,7 @@ def explain_temporal_antijoin(left: object, right: object, request: AntijoinRequ
         "right rows": len(pair.right.starts),
         "keys": list(request.keys.left),
     }
+    if dip:
+        facts |= merge_facts(*pair.sides().places, request.m, pairs=False)
     why = "the right side is united once, and each left row meets only the part of the union that it touches"
     return Explanation("temporal_antijoin", "local", facts, ("it was asked for" if dip else why,))

@@ -17,8 +17,8 @@ from timeloom.engines.tables.key_columns import JoinedSources
 from timeloom.engines.tables.keys import shared_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
+from timeloom.engines.timelines.depths import merge_facts
 from timeloom.engines.timelines.sequenced import Shared, TwoSides
-from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -99,26 +99,33 @@ def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
     return in_pieces(task.table, rows, cores())
 
 
-def explain_temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Explanation:
-    """Say how a sequenced join would run."""
-    pair = LocalPair(left, right, request)
-    algorithm = "forward_scan" if request.algorithm == "auto" else request.algorithm
+def explain_temporal_join(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Explanation:
+    """Say how a sequenced join would run. Of more than two tables, each is joined to the result of those before it."""
+    request = requests[0]
+    pair = LocalPair(frames[0], frames[1], request)
+    dip = request.algorithm == "dip"
     facts = {
         "how": request.how,
-        "algorithm": algorithm,
+        "algorithm": "forward_scan" if request.algorithm == "auto" else request.algorithm,
         "left rows": len(pair.left.starts),
         "right rows": len(pair.right.starts),
         "keys": list(request.keys.left),
     }
-    why = "rows that share time lie in runs of a sorted column, so nothing is compared in vain"
-    return Explanation("temporal_join", "local", facts, (why if request.algorithm == "auto" else "it was asked for",))
-
-
-def explain_temporal_join_all(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Explanation:
-    """Say how a join of two tables would run; of more, each is joined to the result of those before it."""
+    if dip:
+        facts |= merge_facts(*pair.sides().places, request.m, pairs=True)
+    why = ["rows that share time lie in runs of a sorted column, so nothing is compared in vain"]
+    if request.algorithm != "auto":
+        why = ["it was asked for"]
+    if dip and request.how != "inner" and request.m is None:
+        why.append("one merge of all partitions with the right side finds pairs and remainders")
     if len(frames) > 2:
-        raise UsageError("a join of more than two tables is a chain of joins; explain one of them at a time")
-    return explain_temporal_join(frames[0], frames[1], requests[0])
+        facts |= {"tables": len(frames), "rows": [_rows_of(frame, at) for at, frame in enumerate(frames, start=1)]}
+        why.append(f"each of the {len(frames) - 2} further tables is joined to the result of those before it")
+    return Explanation("temporal_join", "local", facts, tuple(why))
+
+
+def _rows_of(frame: Any, number: int) -> int:
+    return int(to_arrow(frame, f"input {number}")[0].num_rows)
 
 
 def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None) -> list[Shared]:

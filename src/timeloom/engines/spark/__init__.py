@@ -118,11 +118,23 @@ class SparkEngine:
 
         return coalesce(df, request)
 
+    def explain_coalesce(self, df: "DataFrame", request: "CoalesceRequest") -> "Explanation":
+        """Say how periods would be merged."""
+        from timeloom.engines.spark.coalesce import explain_coalesce
+
+        return explain_coalesce(df, request)
+
     def gaps(self, df: "DataFrame", request: "GapsRequest") -> Any:
         """Find the time that no row covers."""
         from timeloom.engines.spark.gaps import gaps
 
         return gaps(df, request)
+
+    def explain_gaps(self, df: "DataFrame", request: "GapsRequest") -> "Explanation":
+        """Say how gaps would be found."""
+        from timeloom.engines.spark.gaps import explain_gaps
+
+        return explain_gaps(df, request)
 
     def stab(self, df: "DataFrame", request: "StabRequest") -> Any:
         """Keep the rows that are active at an instant."""

@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
-from timeloom.engines.spark.columns.validity import admit
+from timeloom.engines.spark.columns.validity import Admitted, admit
 from timeloom.engines.spark.exchange.dispatch import SLICE
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import Found, SeamTask, SliceTask, joined
@@ -20,16 +20,14 @@ from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.timelines.grouped import Grouped
 from timeloom.kernels.sequenced import coalesce as kernel
+from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import CoalesceRequest
 
 
 def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None) -> Any:
     """Merge periods of rows with equal values where they overlap or touch. Nothing runs before an action."""
-    admitted = admit(df, request.period, "input", request.policy)
-    period = (request.period.start, request.period.end)
-    names = admitted.schema.names
-    by = tuple(name for name in names if name not in period) if request.by is None else request.by
-    require_columns(names, list(by), "input")
+    admitted, by = _read(df, request)
+    names, period = admitted.schema.names, (request.period.start, request.period.end)
     periods = period_writer(admitted)
     schema = T.StructType(result_fields(admitted, [name for name in names if name in (*by, *period)], periods))
     rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
@@ -37,6 +35,23 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     writer = Writer(schema, periods, admitted.names)
     task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)
     return answer(joined(rows.sent(), task, seams, schema), [admitted], request.policy)
+
+
+def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
+    """Say how periods would be merged."""
+    _, by = _read(df, request)
+    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(by))
+    facts = {"algorithm": "sorted merge", "compares": list(by), **slicing.facts(grouped=bool(by))}
+    return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)))
+
+
+def _read(df: DataFrame, request: CoalesceRequest) -> tuple[Admitted, tuple[str, ...]]:
+    """The rows, and the columns whose values must be equal."""
+    admitted = admit(df, request.period, "input", request.policy)
+    period, names = (request.period.start, request.period.end), admitted.schema.names
+    by = tuple(name for name in names if name not in period) if request.by is None else request.by
+    require_columns(names, list(by), "input")
+    return admitted, by
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.timelines.grouped import Grouped
 from timeloom.engines.timelines.sequenced import subtract
 from timeloom.kernels.sequenced.difference import cover
+from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import GapsRequest
 
 
@@ -32,6 +33,15 @@ def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
         admitted, request.by, request.within, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     )
     return answer(found, [admitted], request.policy)
+
+
+def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
+    """Say how gaps would be found."""
+    admitted = admit(df, request.period, "input", request.policy)
+    require_columns(admitted.schema.names, list(request.by), "input")
+    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(request.by))
+    facts = {"algorithm": "cover", "groups by": list(request.by), **slicing.facts(grouped=bool(request.by))}
+    return Explanation("gaps", "spark", facts, slicing.reasons(grouped=bool(request.by)))
 
 
 def uncovered(

@@ -1,0 +1,110 @@
+"""A plan is told without running it: no kernel sees more than a sample, whatever verb and algorithm are asked for."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+import timeloom as tl
+from timeloom.operators.registry import verbs
+
+ROWS, SAMPLE = 30_000, 20_000
+
+
+def table(seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    start = rng.integers(0, ROWS, ROWS)
+    return pa.table({"key": rng.integers(0, 9, ROWS), "price": rng.random(ROWS), "start": start, "end": start + 5})
+
+
+LEFT, RIGHT = table(1), table(2)
+HISTORY = pa.table({f"{axis}_{name}": LEFT[name] for axis in ("sys", "app") for name in ("start", "end")})
+JOINS = ["auto", "forward_scan", "sweep", "range_tree", "skip"]
+CALLS: list[tuple[Any, ...]] = [
+    *((tl.join, LEFT, RIGHT, {"algorithm": name, **keys}) for name in JOINS for keys in ({}, {"on": "key"})),
+    *((tl.join, LEFT, RIGHT, {"relation": "during", "algorithm": name}) for name in JOINS),
+    (tl.join, LEFT, RIGHT, {"relation": "meets", "how": "anti"}),
+    *((tl.temporal_join, LEFT, RIGHT, {"algorithm": name, "how": "full"}) for name in ("auto", "sweep", "dip")),
+    (tl.temporal_join, [LEFT, RIGHT, LEFT], {"on": "key"}),
+    *((tl.temporal_antijoin, LEFT, RIGHT, {"algorithm": name}) for name in ("cover", "dip")),
+    *((tl.temporal_aggregate, LEFT, {"n": "count"}, {"algorithm": name}) for name in ("sweep", "dip")),
+    (tl.depth, LEFT, {"by": "key"}),
+    (tl.coalesce, LEFT, {}),
+    (tl.gaps, LEFT, {"by": "key"}),
+    *((tl.count_join, LEFT, RIGHT, {"relation": name}) for name in ("intersects", "overlaps", "before")),
+    (tl.top_k, LEFT, RIGHT, 5, {}),
+    (tl.sliding_windows, HISTORY, tl.Slide(1, 2), tl.Slide(1, 2), {"steps": 3}),
+]
+
+
+@pytest.fixture
+def only_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that are given more values than a sample has raise."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("timeloom"):
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, Dispatcher):
+                    monkeypatch.setattr(module, attribute, guarded(value))
+
+
+def guarded(kernel: Any) -> Any:
+    def run(*args: Any) -> Any:
+        largest = max((array.size for array in arrays(args)), default=0)
+        assert largest <= SAMPLE, f"{kernel.__name__} ran over {largest} values"
+        return kernel(*args)
+
+    return run
+
+
+def arrays(given: Any) -> Iterator[np.ndarray]:
+    if isinstance(given, np.ndarray):
+        yield given
+    elif isinstance(given, tuple):
+        for part in given:
+            yield from arrays(part)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call[0].__name__}-{call[-1]}")
+def test_explaining_runs_nothing(call, only_samples):
+    verb, *args, options = call
+    plan = tl.explain(verb, *args, **options)
+    assert plan.why
+    wanted = options.get("algorithm", "auto")
+    assert wanted == "auto" or plan["algorithm"] == wanted
+
+
+def test_the_guard_stops_what_runs(only_samples):
+    with pytest.raises(AssertionError, match="ran over"):
+        tl.join(LEFT, RIGHT)
+
+
+def test_every_verb_that_can_run_in_several_ways_was_asked():
+    planned = {name for name, verb in verbs().items() if verb.explains}
+    assert planned == {call[0].__name__ for call in CALLS}
+
+
+def test_a_chain_of_joins_tells_its_tables():
+    plan = tl.explain(tl.temporal_join, [LEFT, RIGHT, LEFT.slice(0, 10)])
+    assert (plan["tables"], plan["rows"]) == (3, [ROWS, ROWS, 10])
+    assert "each of the 1 further tables is joined to the result of those before it" in plan.why
+
+
+def test_partitions_are_foretold():
+    rows = pa.table({"start": [0, 0, 5, 9], "end": [5, 7, 9, 10]})
+    plan = tl.explain(tl.temporal_join, rows, rows.slice(0, 2), algorithm="dip", m=1)
+    assert (plan["depth"], plan["right depth"], plan["m"]) == (2, 2, 1)
+    assert plan["unproductive comparisons at most"] == 2 * 4 + 2 * 2
+    plan = tl.explain(tl.temporal_antijoin, rows, rows, algorithm="dip")
+    assert (plan["depth"], plan["m"], plan["unproductive comparisons at most"]) == (2, 2, 4 + 2 * 5)
+    assert tl.explain(tl.temporal_aggregate, rows, {"n": "count"}, algorithm="dip")["depth"] == 2
+
+
+def test_an_m_that_nobody_would_look_at_is_refused():
+    with pytest.raises(tl.UsageError, match="m=3 is how many disjoint partitions are merged at once, which algorithm="):
+        tl.temporal_join(LEFT, RIGHT, m=3)
+    with pytest.raises(tl.UsageError, match="m=0 is no number of partitions"):
+        tl.temporal_antijoin(LEFT, RIGHT, algorithm="dip", m=0)
