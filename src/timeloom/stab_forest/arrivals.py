@@ -1,6 +1,6 @@
 """Events on their way into a forest: in which order they may arrive, and which are not settled yet."""
 
-from bisect import bisect_left
+from heapq import heapify, heappop, heappush
 from typing import Literal, get_args
 
 import numpy as np
@@ -17,9 +17,10 @@ _MEND = "sort the events first, or build a new forest from all of them with Stab
 
 
 class Arrivals:
-    """The order that a forest asks for, its axis, and the events accepted but not yet indexed, by ascending id.
+    """The order that a forest asks for, its axis, and the events accepted but not yet indexed.
 
-    ``due`` says that some of them can be indexed; in order ``"watermark"`` the others wait.
+    ``due`` says that some of them can be indexed. In order ``"watermark"`` the others wait, the earliest start on top
+    of a heap; in the other orders all are due.
     """
 
     def __init__(self, order: Order, axis: TimeType | None = None) -> None:
@@ -28,19 +29,29 @@ class Arrivals:
         self.order = order
         self.axis = axis
         self.due = False
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.ids: list[int] = []
         self.last_start = self.last_end = MIN_TICK
         self.watermark = MIN_TICK
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._first = 0
+        self._heap: list[tuple[int, int]] = []
+        self._periods: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._starts) + len(self._heap)
 
-    def find(self, event: int) -> int:
-        """Where an event waits, or -1 if it does not."""
-        at = bisect_left(self.ids, event)
-        return at if at < len(self.ids) and self.ids[at] == event else -1
+    def period(self, event: int) -> tuple[int, int] | None:
+        """The start and the end of an event that is here, or None."""
+        if 0 <= event - self._first < len(self._starts):
+            return self._starts[event - self._first], self._ends[event - self._first]
+        return self._periods.get(event)
+
+    def finish(self, event: int, end: int) -> None:
+        """Give an event that is here another end."""
+        if event in self._periods:
+            self._periods[event] = self._periods[event][0], end
+        else:
+            self._ends[event - self._first] = end
 
     def accept(self, event: int, start: int, end: int) -> None:
         """Take one event in, or refuse it because it comes too late.
@@ -61,15 +72,25 @@ class Arrivals:
         elif start != self.last_start:
             self.last_end = MIN_TICK
         self.last_start = start
-        self.starts.append(start)
-        self.ends.append(end)
-        self.ids.append(event)
+        if self.order == "watermark":
+            heappush(self._heap, (start, event))
+            self._periods[event] = start, end
+            return
+        if not self._starts:
+            self._first = event
+        self._starts.append(start)
+        self._ends.append(end)
 
     def wait(self, starts: Ticks, ends: Ticks, ids: Ticks) -> None:
-        """Keep many accepted events until they are settled."""
-        self.starts += starts.tolist()
-        self.ends += ends.tolist()
-        self.ids += ids.tolist()
+        """Keep many accepted events until the watermark passes them."""
+        events = list(zip(starts.tolist(), ids.tolist(), strict=True))
+        self._periods.update(zip(ids.tolist(), zip(starts.tolist(), ends.tolist(), strict=True), strict=True))
+        if len(events) * len(self._heap).bit_length() < len(self._heap):
+            for event in events:
+                heappush(self._heap, event)
+        else:
+            self._heap += events
+            heapify(self._heap)
 
     def accept_many(self, starts: Ticks, ends: Ticks) -> None:
         """Check many events at once; the caller takes them."""
@@ -111,25 +132,28 @@ class Arrivals:
                 f"one, {self._show(self.watermark)}; expected it to advance"
             )
         self.watermark = watermark
-        self.due = bool(self.ids)
+        self.due = bool(self._heap) and self._heap[0][0] < watermark
 
-    def settled(self) -> tuple[Ticks, Ticks, Ticks]:
-        """The events that can be indexed: starts, ends, ids. They stay here until they are dropped."""
-        waiting = np.array(self.starts, np.int64), np.array(self.ends, np.int64), np.array(self.ids, np.int64)
-        if self.order != "watermark":
-            return waiting
-        starts, ends, ids = (column[waiting[0] < self.watermark] for column in waiting)
-        return starts, ends, ids
-
-    def drop_settled(self) -> None:
-        """Forget the events that have been indexed."""
-        kept = []
-        if self.order == "watermark":
-            kept = [row for row, start in enumerate(self.starts) if start >= self.watermark]
-        self.starts, self.ends, self.ids = (
-            [column[row] for row in kept] for column in (self.starts, self.ends, self.ids)
-        )
+    def take(self) -> tuple[Ticks, Ticks, Ticks]:
+        """The events that can be indexed now: starts, ends, ids. They are no longer here."""
         self.due = False
+        if self.order != "watermark":
+            starts, ends = np.array(self._starts, np.int64), np.array(self._ends, np.int64)
+            self._starts, self._ends = [], []
+            return starts, ends, np.arange(self._first, self._first + starts.size)
+        ids = []
+        while self._heap and self._heap[0][0] < self.watermark:
+            ids.append(heappop(self._heap)[1])
+        return self._columns(ids, [self._periods.pop(event) for event in ids])
+
+    def waiting(self) -> tuple[Ticks, Ticks, Ticks]:
+        """The events that wait for the watermark, by ascending id: starts, ends, ids."""
+        ids = sorted(self._periods)
+        return self._columns(ids, [self._periods[event] for event in ids])
+
+    def _columns(self, ids: list[int], periods: list[tuple[int, int]]) -> tuple[Ticks, Ticks, Ticks]:
+        starts, ends = np.array(periods, np.int64).reshape(-1, 2).T
+        return np.ascontiguousarray(starts), np.ascontiguousarray(ends), np.array(ids, np.int64)
 
     def _show(self, tick: int) -> str:
         return str(written(tick, self.axis))

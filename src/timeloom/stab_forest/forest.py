@@ -166,11 +166,10 @@ class StabForest:
         with self._shared.lock:
             arrays, meta = packed(self._shared)
             arrays = {name: array.copy() for name, array in arrays.items()}
-            return {"arrays": arrays, "meta": meta, "handles": list(self._shared.index.places)}
+            return {"arrays": arrays, "meta": meta}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._shared = unpacked(state["arrays"], state["meta"])
-        self._shared.index.follow(state["handles"])
 
     def append(self, start: Instant, end: Instant | None = None) -> int:
         """Add an event that starts no earlier than the last one; None as the end leaves it open.
@@ -200,7 +199,8 @@ class StabForest:
     def begin(self, start: Instant) -> Handle:
         """Add an event whose end is not known yet: it is active from its start on until it is finished."""
         with self._shared.lock:
-            return self.handle(self.append(start))
+            event = self.append(start)
+            return Handle(event, written(self._shared.follow(event), self._shared.arrivals.axis), self)
 
     @checked
     def handle(self, event: int) -> Handle:

@@ -1,31 +1,44 @@
-"""The event list and its index as they grow: room, identities, the tail's order, and open events' places."""
+"""The event list and its index as they grow: room, identities, the tail's order, and ends that are kept apart."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import MAX_ROWS, Positions, Ticks
-from timeloom.kernels.stab_forest.build import build, event_order
+from timeloom.kernels.stab_forest.build import build, event_order, sort_runs
 from timeloom.kernels.stab_forest.finish import finish
-from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NODES, Forest, allocate, append_events, resized
+from timeloom.kernels.stab_forest.layout import (
+    EVENTS,
+    LATE,
+    LOOSE,
+    NODES,
+    Forest,
+    allocate,
+    append_events,
+    end_at,
+    ends_of,
+    resized,
+)
 
 
 class EventIndex:
     """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
 
-    While ``readers`` is not 0 nothing here may change: whoever wants to change something changes a copy.
+    ``places[id]`` is its position, once anyone has asked for one. While ``readers`` is not 0 nothing here may change:
+    whoever wants to change something changes a copy. ``moved`` counts the events that maintenance has written again.
     """
 
     def __init__(self, forest: Forest | None = None, ids: Positions | None = None) -> None:
         self.forest = allocate(0) if forest is None else forest
         self.ids = ids
-        self.places: dict[int, int] = {}
-        self.stale = False
+        self.places: Positions | None = None
         self.readers = 0
+        self.moved = 0
 
     def copied(self) -> "EventIndex":
-        """A copy of its own arrays, with room to grow; handles are followed in the copy only."""
+        """A copy of its own arrays, with room to grow; places are kept up in the copy only."""
         copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
-        copy.places, copy.stale = self.places, self.stale
+        copy.places, copy.moved = self.places, self.moved + len(self)
         if copy.ids is not None:
             copy.ids = np.resize(copy.ids, copy.forest.starts.size)
         return copy
@@ -45,23 +58,28 @@ class EventIndex:
         """The position where the tail begins."""
         return int(self.forest.nodes[self.forest.counts[NODES] + 1]["first"]) if len(self) else 0
 
+    @property
+    def untidy(self) -> bool:
+        """Whether ends are kept apart, or the tail is in runs."""
+        return bool(self.forest.counts[LATE] or self.forest.counts[LOOSE])
+
     def starts(self) -> Ticks:
         """The starts in the order of the event list."""
         return self.forest.starts[: len(self)]
 
     def ends(self) -> Ticks:
         """The ends in the order of the event list."""
-        return self.forest.ends[: len(self)]
+        return ends_of(self.forest, slice(0, len(self))) if self.forest.counts[LATE] else self.forest.ends[: len(self)]
 
-    def names(self, positions: Ticks) -> Ticks:
+    def names(self, positions: NDArray[np.integer]) -> Ticks:
         """The ids of the events at these positions."""
-        return positions if self.ids is None else self.ids[positions].astype(np.int64)
+        found = positions if self.ids is None else self.ids[positions]
+        return found.astype(np.int64, copy=False)
 
     def add(self, starts: Ticks, ends: Ticks, ids: Ticks) -> None:
         """Append events, in any order among themselves, none of which starts before the tail."""
         if not starts.size:
             return
-        self.refresh()
         before, tail = len(self), self.tail
         self._reserve(before + starts.size)
         rows = event_order(starts, ends)
@@ -69,38 +87,56 @@ class EventIndex:
             starts, ends, ids = starts[rows], ends[rows], ids[rows]
         if rows is not None or self.ids is not None or not np.array_equal(ids, np.arange(before, before + ids.size)):
             self._own_ids()[before : before + ids.size] = ids
+        self._place(ids, np.arange(before, before + ids.size))
         shared = 0
-        if before and starts[0] == self.forest.starts[before - 1] and ends[0] < self.forest.ends[before - 1]:
+        if before and starts[0] == self.forest.starts[before - 1]:
             shared = int(np.searchsorted(starts, starts[0], side="right"))
             append_events(self.forest, starts[:shared], ends[:shared])
-            self._sort_tail()
-        append_events(self.forest, starts[shared:], ends[shared:])
-        self._find_open(tail)
+            self._restore_tail(tail, before, int(ends[0]))
+        if shared < starts.size:
+            self._sort(tail, len(self))
+            append_events(self.forest, starts[shared:], ends[shared:])
 
     def locate(self, event: int) -> int:
-        """The position of an event, wherever it stands."""
-        return event if self.ids is None else int(np.flatnonzero(self.ids[: len(self)] == event)[0])
+        """The position of an event."""
+        if self.ids is None:
+            return event
+        if self.places is None:
+            ids = self.ids[: len(self)]
+            self.places = np.zeros(_roomy(int(ids.max()) + 1), np.int32)
+            self.places[ids] = np.arange(len(self), dtype=np.int32)
+        return int(self.places[event])
+
+    def event(self, event: int) -> tuple[int, int]:
+        """The start and the end of an event."""
+        position = self.locate(event)
+        return int(self.forest.starts[position]), int(end_at(self.forest, position))
 
     def finish(self, event: int, end: int) -> None:
         """Give an open event its end."""
-        place = self.places.pop(event)
-        opened, target, sound = finish(self.forest, place, end)
-        self.stale = self.stale or not sound
-        if place == opened == target:
-            return
-        ids = self._own_ids()
-        other = int(ids[opened])
-        ids[place] = other
-        if other in self.places:
-            self.places[other] = place
-        ids[target + 1 : opened + 1] = ids[target:opened].copy()
-        ids[target] = event
+        place = self.locate(event)
+        opened = finish(self.forest, place, end)
+        if opened >= 0 and opened != place:
+            ids = self._own_ids()
+            self.locate(event)
+            ids[place] = ids[opened]
+            ids[opened] = event
+            self._place(ids[[place, opened]], np.array([place, opened]))
+        if self.forest.counts[LATE] == self.forest.late_at.size:
+            self.tidy()
 
-    def refresh(self) -> None:
-        """Rebuild the index if an event was finished too late to keep it; the event list is right at all times."""
-        if self.stale:
-            self.forest = build(self.starts(), self.ends())
-            self.stale = False
+    def tidy(self) -> None:
+        """Bring the ends that are kept apart into the index, and the tail into one run."""
+        if self.forest.counts[LATE]:
+            starts, ends = self.starts(), self.ends()
+            rows = np.arange(starts.size, dtype=np.int32)
+            sort_runs(starts, ends, rows)
+            ids = self.names(rows)
+            self.forest = build(starts, ends[rows])
+            self._own_ids()[: ids.size] = ids
+            self._place(ids, np.arange(ids.size))
+            self.moved += ids.size
+        self._sort(self.tail, len(self))
 
     def require_room(self, more: int) -> None:
         """Refuse more events than can be held."""
@@ -109,6 +145,7 @@ class EventIndex:
     def _reserve(self, events: int) -> None:
         _require_room(events)
         if events > self.forest.starts.size:
+            self.moved += len(self)
             self.forest = resized(self.forest, _roomy(events))
         if self.ids is not None and self.ids.size < self.forest.starts.size:
             self.ids = np.resize(self.ids, self.forest.starts.size)
@@ -116,28 +153,50 @@ class EventIndex:
     def _own_ids(self) -> Positions:
         if self.ids is None:
             self.ids = np.arange(self.forest.starts.size, dtype=np.int32)
+        elif self.ids.size < self.forest.starts.size:
+            self.ids = np.resize(self.ids, self.forest.starts.size)
         return self.ids
 
-    def _sort_tail(self) -> None:
-        tail, stop = self.tail, len(self)
-        order = np.argsort(self.forest.ends[tail:stop], kind="stable")
-        self.forest.ends[tail:stop] = self.forest.ends[tail:stop][order]
-        ids = self._own_ids()
-        ids[tail:stop] = ids[tail:stop][order]
-
-    def follow(self, events: list[int]) -> None:
-        """Note where some open events stand that have handles."""
-        self.places = dict.fromkeys(events, -1)
-        self._find_open(0)
-
-    def _find_open(self, begin: int) -> None:
-        """Note where the open events that have handles stand, from a position on."""
-        if not self.places:
+    def _place(self, ids: NDArray[np.integer], positions: NDArray[np.integer]) -> None:
+        """Note where some events stand, if anyone has asked for places."""
+        if self.places is None:
             return
-        positions = begin + np.flatnonzero(self.ends()[begin:] == FOREVER)
-        for position, event in zip(positions.tolist(), self.names(positions).tolist(), strict=True):
-            if event in self.places:
-                self.places[event] = position
+        most = int(ids.max()) + 1
+        if most > self.places.size:
+            self.places = np.resize(self.places, _roomy(most))
+        self.places[ids] = positions
+
+    def _restore_tail(self, tail: int, before: int, end: int) -> None:
+        """Sort a grown tail into runs; one that goes on in order stays one run.
+
+        Its sizes before and after agree in their leading digits, and those runs stay as they are.
+        """
+        counts, size = self.forest.counts, len(self) - tail
+        if not counts[LOOSE] and end >= self.forest.ends[before - 1]:
+            return
+        counts[LOOSE] = 1
+        level = int((before - tail) ^ size).bit_length()
+        self._permute(tail + (size >> level << level), len(self))
+
+    def _sort(self, tail: int, stop: int) -> None:
+        """Bring a tail in runs into one."""
+        if self.forest.counts[LOOSE]:
+            self._permute(tail, stop)
+            self.forest.counts[LOOSE] = 0
+
+    def _permute(self, begin: int, stop: int) -> None:
+        """Sort events of one start by the ends under which they stand."""
+        part, forest = slice(begin, stop), self.forest
+        order = np.argsort(forest.ends[part], kind="stable")
+        forest.ends[part] = forest.ends[part][order]
+        ids = self._own_ids()
+        ids[part] = ids[part][order]
+        self._place(ids[part], np.arange(begin, stop))
+        if forest.counts[LATE]:
+            forest.late[part] = forest.late[part][order]
+            kept = begin + np.flatnonzero(forest.late[part])
+            forest.late_at[forest.late[kept] - 1] = kept
+        self.moved += stop - begin
 
 
 def _roomy(events: int) -> int:

@@ -10,7 +10,7 @@ from timeloom import storage
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.kernels.order import MAX_ROWS
 from timeloom.kernels.stab_forest.check import FAULTS, fault_of
-from timeloom.kernels.stab_forest.layout import ENTRY, NODE, Forest, in_use, mark_open
+from timeloom.kernels.stab_forest.layout import ENTRY, NODE, Forest, in_use, mark_open, no_late
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 from timeloom.stab_forest.arrivals import Arrivals, Order
 from timeloom.stab_forest.index import EventIndex
@@ -26,8 +26,8 @@ _AXES = {"integer": INTEGER, "date": DATE, "timestamp": TIMESTAMP}
 def save_forest(path: str | os.PathLike[str], shared: SharedIndex) -> None:
     """Write the index, what has not settled yet, and where arrivals stand; others may read and write meanwhile."""
     with shared.lock:
-        index = shared.pin()
         arrays, meta = packed(shared)
+        index = shared.pin()
     try:
         storage.save(path, KIND, VERSION, arrays, meta)
     finally:
@@ -36,12 +36,11 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex) -> None:
 
 def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
     """The state as arrays, some of which are the index's own, and metadata; the lock must be held."""
-    shared.settle()
-    index, arrivals = shared.index, shared.arrivals
+    index, arrivals = shared.settled() if shared.index.untidy or shared.arrivals.due else shared.index, shared.arrivals
     arrays: storage.Arrays = {name: part.view(np.int64) for name, part in in_use(index.forest).items()}
     arrays["ids"] = np.zeros(0, np.int32) if index.ids is None else index.ids[: len(index)]
-    for name in ("starts", "ends", "ids"):
-        arrays[f"waiting_{name}"] = np.array(getattr(arrivals, name), np.int64)
+    for name, column in zip(("starts", "ends", "ids"), arrivals.waiting(), strict=True):
+        arrays[f"waiting_{name}"] = column
     meta = {
         "order": arrivals.order,
         "axis": _axis_fields(arrivals.axis),
@@ -114,7 +113,7 @@ def _check_identities(arrays: storage.Arrays, meta: dict[str, Any], settled: int
 
 def _forest(arrays: storage.Arrays) -> Forest:
     return Forest(
-        counts=arrays["counts"],
+        counts=np.concatenate([arrays["counts"], [0, 0]]),
         starts=arrays["starts"],
         ends=arrays["ends"],
         dkey=arrays["dkey"],
@@ -122,6 +121,7 @@ def _forest(arrays: storage.Arrays) -> Forest:
         nodes=arrays["nodes"].view(NODE),
         lists=arrays["lists"].view(ENTRY),
         slot=np.empty(arrays["starts"].size, np.int32),
+        **no_late(arrays["starts"].size),
     )
 
 

@@ -19,7 +19,7 @@ from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.index import EventIndex
-from timeloom.stab_forest.instants import one_end, require_axis, written
+from timeloom.stab_forest.instants import INTEGER, one_end, require_axis, written
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class SharedIndex:
     def pin(self) -> EventIndex:
         """The index with everything in it that queries may see; it stays as it is until it is released."""
         with self.lock:
-            if self.arrivals.due or self.index.stale or self._waiting:
+            if self.arrivals.due or self._waiting:
                 self.settle()
             index = self.index
             index.readers += 1
@@ -71,16 +71,21 @@ class SharedIndex:
         """Bring all that is due into the index; the lock must be held."""
         while self._waiting:
             self._readers_left.wait()
-        if self.arrivals.due or self.index.stale:
-            self.settled()
+        if self.arrivals.due:
+            self.current()
 
-    def settled(self) -> EventIndex:
+    def current(self) -> EventIndex:
         """The index, read by nobody, with all in it that is due; the lock must be held, as for `writable`."""
         index = self.writable()
         if self.arrivals.due:
-            index.add(*self.arrivals.settled())
-            self.arrivals.drop_settled()
-        index.refresh()
+            index.add(*self.arrivals.take())
+        return index
+
+    def settled(self) -> EventIndex:
+        """The index as `current` gives it, every end and the tail in their places, too; the lock must be held."""
+        index = self.current()
+        if index.untidy:
+            index.tidy()
         return index
 
     def writable(self) -> EventIndex:
@@ -120,7 +125,7 @@ class SharedIndex:
     def extend(self, kind: TimeType | None, starts: Ticks, ends: Ticks) -> None:
         """Accept many events, or none."""
         with self.lock:
-            index = self.settled()
+            index = self.current()
             require_axis(self.arrivals.axis, kind, "the events")
             index.require_room(len(self.arrivals) + starts.size)
             self.arrivals.accept_many(starts, ends)
@@ -141,39 +146,35 @@ class SharedIndex:
             self.settle()
 
     def follow(self, event: int) -> int:
-        """Note where an open event stands, for its handle; answers its start."""
+        """The start of an open event, for its handle."""
         with self.lock:
             start, end = self._event(event)
             if end != FOREVER:
                 ended = written(end, self.arrivals.axis)
                 raise InvalidInputError(f"event {event} ended at {ended} already; only open events have handles")
-            waits = self.arrivals.find(event) >= 0
-            self.index.places[event] = -1 if waits else self.index.locate(event)
             return start
 
     def finish(self, event: int, end: Any) -> None:
         """Give an open event its end."""
         with self.lock:
-            index = self.writable() if self.arrivals.order == "watermark" else self.settled()
-            place = index.places.get(event)
-            if place is None:
+            index = self.writable()
+            waits = self.arrivals.period(event)
+            start, known = index.event(event) if waits is None else waits
+            if known != FOREVER:
                 raise InvalidInputError(f"event {event} is finished already; an event ends only once")
-            at = self.arrivals.find(event)
-            start = self.arrivals.starts[at] if at >= 0 else int(index.forest.starts[place])
-            last = one_end(end, start, self.arrivals.axis)
+            plain = type(end) is int and self.arrivals.axis is INTEGER and start < end < FOREVER
+            last = end if plain else one_end(end, start, self.arrivals.axis)
             if last == FOREVER:
                 raise InvalidInputError(f"end={end!r} leaves event {event} open; expected an end before {FOREVER}")
-            if at >= 0:
-                self.arrivals.ends[at] = last
-                del index.places[event]
-            else:
+            if waits is None:
                 index.finish(event, last)
+            else:
+                self.arrivals.finish(event, last)
 
     def _event(self, event: int) -> tuple[int, int]:
-        at = self.arrivals.find(event)
-        if at >= 0:
-            return self.arrivals.starts[at], self.arrivals.ends[at]
+        waits = self.arrivals.period(event)
+        if waits is not None:
+            return waits
         if not 0 <= event < self.events:
             raise InvalidInputError(f"there is no event {event}; expected an id from 0 to {self.events - 1}")
-        position = self.index.locate(event)
-        return int(self.index.starts()[position]), int(self.index.ends()[position])
+        return self.index.event(event)

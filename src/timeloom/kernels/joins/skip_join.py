@@ -9,11 +9,11 @@ the leap is short, ``reach`` events at most, and the index otherwise.
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.build import build, event_order
-from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NODES, Forest, ends_of
 from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
-from timeloom.kernels.stab_forest.stab import first_after, locate, stab, visit
+from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, stab, visit
 
 FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
 ROOM = 1 << 16
@@ -75,6 +75,8 @@ def join_hits(
     hits: Ticks,
     count: int,
     ends: Ticks,
+    late: Positions,
+    late_ends: Ticks,
     starts: Ticks,
     begin: int,
     stop: int,
@@ -85,7 +87,10 @@ def join_hits(
     """Join each hit with the other list from ``begin`` on, as far as it lasts; count also what found no room."""
     for hit in range(count):
         position = hits[hit]
-        last = run_stop(starts, begin, stop, ends[position])
+        end = ends[position]
+        if end == FOREVER and late[position]:
+            end = late_ends[late[position] - 1]
+        last = run_stop(starts, begin, stop, end)
         if at + last - begin <= one.size:
             write_run(one, other, at, position, begin, last)
         at += last - begin
@@ -117,9 +122,11 @@ def skip_join_on(
     i, j, at, total, room = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, out_left.size
     while i < left_size and j < right_size:
         if left_starts[i] <= right_starts[j]:
-            t = right_starts[j]
-            if t < left_ends[i]:
-                stop = run_stop(right_starts, j, right_size, left_ends[i])
+            t, end = right_starts[j], left_ends[i]
+            if end == FOREVER and left.late[i]:
+                end = left.late_ends[left.late[i] - 1]
+            if t < end:
+                stop = run_stop(right_starts, j, right_size, end)
                 total = at + stop - j
                 if total > room:
                     break
@@ -135,14 +142,18 @@ def skip_join_on(
                 continue
             node = locate(left, state[LEFT_NODE], t)
             count = visit(left, t, i, node, left_marks, hits, 0)
-            total = join_hits(hits, count, left_ends, right_starts, j, right_size, out_left, out_right, at)
+            total = join_hits(
+                hits, count, left_ends, left.late, left.late_ends, right_starts, j, right_size, out_left, out_right, at
+            )
             if total > room:
                 break
             at, i, state[LEFT_NODE] = total, first_after(left, node, t), node
         else:
-            t = left_starts[i]
-            if t < right_ends[j]:
-                stop = run_stop(left_starts, i, left_size, right_ends[j])
+            t, end = left_starts[i], right_ends[j]
+            if end == FOREVER and right.late[j]:
+                end = right.late_ends[right.late[j] - 1]
+            if t < end:
+                stop = run_stop(left_starts, i, left_size, end)
                 total = at + stop - i
                 if total > room:
                     break
@@ -158,7 +169,9 @@ def skip_join_on(
                 continue
             node = locate(right, state[RIGHT_NODE], t)
             count = visit(right, t, j, node, right_marks, hits, 0)
-            total = join_hits(hits, count, right_ends, left_starts, i, left_size, out_right, out_left, at)
+            total = join_hits(
+                hits, count, right_ends, right.late, right.late_ends, left_starts, i, left_size, out_right, out_left, at
+            )
             if total > room:
                 break
             at, j, state[RIGHT_NODE] = total, first_after(right, node, t), node
@@ -212,21 +225,24 @@ def skip_join(
     right_reach: int,
     begin: int = FIRST_TICK,
     limit: int = LAST_TICK,
+    marks: Ticks | None = None,
 ) -> tuple[Ticks, Ticks]:
     """All pairs that intersect within the window [begin, limit), as positions in the two event lists.
 
-    The window opens with one stab on each side: those events pair with each other and with what starts later.
+    The window opens with one stab on each side: those events pair with each other and with what starts later. Marks
+    that are given tell afterwards what stabs looked at.
     """
+    marks = new_marks(2) if marks is None else marks
     hits = np.empty(max(left.starts.size, right.starts.size), np.int64)
     state = np.zeros(6, np.int64)
     state[LEFT_NODE] = state[RIGHT_NODE] = 1
     out_left, out_right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
     if begin > FIRST_TICK:
         out_left, out_right = open_window(left, right, begin, limit, state)
-    marks, events = new_marks(2), int(left.counts[EVENTS] + right.counts[EVENTS])
+    events = int(left.counts[EVENTS] + right.counts[EVENTS])
     while not skip_join_on(left, right, left_reach, right_reach, limit, marks, hits, state, out_left, out_right):
         out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
-        marks[:] = 0
+        marks.reshape(2, -1)[:, :STEPS] = 0
     return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
 
 
@@ -242,7 +258,7 @@ def open_window(left: Forest, right: Forest, begin: int, limit: int, state: Tick
         (left_hits, out_left, out_right, left, right.starts[:right_size], state[RIGHT_AT]),
         (right_hits, out_right, out_left, right, left.starts[:left_size], state[LEFT_AT]),
     ):
-        limits = np.minimum(ours.ends[hits], limit)
+        limits = np.minimum(ends_of(ours, hits), limit)
         counts = np.maximum(np.searchsorted(theirs, limits, side="left") - at, 0)
         one.append(np.repeat(hits, counts))
         other.append(at + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))

@@ -24,9 +24,9 @@ FAULTS = {
 
 def fault_of(forest: Forest) -> int:
     """The first fault of a forest without room to grow, or SOUND; reads nothing outside the arrays."""
-    if forest.counts.size != 4 or (forest.counts < 0).any():
+    if forest.counts.size != 6 or (forest.counts < 0).any() or forest.counts[4:].any():
         return WRONG_SIZES
-    events, nodes, listed, base = (int(count) for count in forest.counts)
+    events, nodes, listed, base = (int(count) for count in forest.counts[:4])
     sizes = events, events, nodes + 1, nodes // STRIDE + 1, nodes + 2
     found = forest.starts.size, forest.ends.size, forest.dkey.size, forest.guide.size, forest.nodes.size
     if sizes != found or nodes > events or listed != base or listed > forest.lists.size:

@@ -1,51 +1,70 @@
-"""Giving an open event its end: a swap in the event list and one in at most one max-list.
+"""Giving an open event its end: a swap in the event list and one in at most one max-list, or a note beside them.
 
 Among events of one start the open ones come last, and in a max-list first. All copies of open events of one start are
 alike but for their positions, so only the first open position of the start changes (stab-forest paper, appendix A).
-If ends arrive in order nothing else moves; where an event with a later end was appended whole, the finished one is
-moved before it.
+If ends arrive in order nothing else moves. An end that is earlier than another that stands already, or than the part of
+the index in which its event is listed, would move many entries; it is kept apart instead.
 """
-
-import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.stab_forest.build import first_dummy
-from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NODES, Forest, navigation_key
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, LOOSE, NODES, Forest, navigation_key
 from timeloom.kernels.stab_forest.stab import locate
 
 
 @compiled
-def finish(forest: Forest, position: int, end: int) -> tuple[int, int, bool]:
-    """Set the end of the open event at a position.
+def finish(forest: Forest, position: int, end: int) -> int:
+    """Set the end of the open event at a position; there must be room for one more end that is kept apart.
 
-    Returns the position that was the first open one of its start (the event there moves to the given position), the
-    position where the finished event stands now (finished events from there up to the first move by one), and whether
-    the index is still right: it is not if the event ended before the scope in which its forest-point ends.
+    Returns the position that was the first open one of its start: the event that stood there, and the finished one,
+    change places. It is -1 if the end is kept apart, and nothing moves.
     """
-    node = locate(forest, 1, forest.starts[position])
-    nodes = forest.counts[NODES]
+    node, nodes = locate(forest, 1, forest.starts[position]), forest.counts[NODES]
     first = forest.nodes[node]["first"]
     stop = forest.counts[EVENTS] if node > nodes else forest.nodes[node + 1]["first"]
-    opened = first + np.searchsorted(forest.ends[first:stop], FOREVER)
-    target = first + np.searchsorted(forest.ends[first:opened], end, side="right")
-    for at in range(opened, target, -1):
-        forest.ends[at] = forest.ends[at - 1]
-    forest.ends[target] = end
-    if node > nodes:
-        return opened, target, True
-    dummy = first_dummy(nodes, node)
-    if node == dummy:
-        return opened, target, True
-    if end <= navigation_key(forest, dummy):
-        return opened, target, False
-    finish_entry(forest, dummy, opened, target, end)
-    return opened, target, True
+    opened = first_open(forest, first, stop)
+    if (node > nodes and forest.counts[LOOSE]) or (opened > first and forest.ends[opened - 1] > end):
+        return keep_apart(forest, position, end)
+    if node <= nodes:
+        dummy = first_dummy(nodes, node)
+        if node != dummy and not finish_entry(forest, dummy, opened, end):
+            return keep_apart(forest, position, end)
+    forest.ends[opened] = end
+    if forest.late[opened]:
+        forest.late_at[forest.late[opened] - 1] = position
+        forest.late[position] = forest.late[opened]
+        forest.late[opened] = 0
+    return int(opened)
 
 
 @compiled
-def finish_entry(forest: Forest, dummy: int, opened: int, target: int, end: int) -> None:
-    """Move the copy of one open event behind the open part of a max-list and behind all that ends later."""
+def first_open(forest: Forest, low: int, high: int) -> int:
+    """The first open one of the events of one start, which are sorted by their ends."""
+    while low < high:
+        middle = (low + high) >> 1
+        if forest.ends[middle] == FOREVER:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def keep_apart(forest: Forest, position: int, end: int) -> int:
+    """Note an end; the event stays among the open ones."""
+    number = forest.counts[LATE]
+    forest.late_at[number], forest.late_ends[number] = position, end
+    forest.late[position] = number + 1
+    forest.counts[LATE] = number + 1
+    return -1
+
+
+@compiled
+def finish_entry(forest: Forest, dummy: int, opened: int, end: int) -> bool:
+    """Move the copy of one open event behind the open part of a max-list; False if it does not belong there."""
     lists, stop = forest.lists, forest.nodes[dummy]["list_stop"]
+    if end <= navigation_key(forest, dummy):
+        return False
     low, high = forest.nodes[dummy]["list_at"], stop
     while low < high:
         middle = (low + high) >> 1
@@ -53,14 +72,12 @@ def finish_entry(forest: Forest, dummy: int, opened: int, target: int, end: int)
             low = middle + 1
         else:
             high = middle
+    if low < stop and lists[low]["end"] > end:
+        return False
     hole = low - 1
     moved = lists[hole]["desc"]
     lists[forest.slot[opened]]["desc"] = moved
     forest.slot[moved] = forest.slot[opened]
-    while hole + 1 < stop and lists[hole + 1]["end"] > end:
-        position = lists[hole + 1]["desc"]
-        lists[hole]["end"] = lists[hole + 1]["end"]
-        lists[hole]["desc"] = position + 1 if target <= position < opened else position
-        hole += 1
     lists[hole]["end"] = end
-    lists[hole]["desc"] = target
+    lists[hole]["desc"] = opened
+    return True

@@ -10,10 +10,14 @@ Lists hold positions in the event list, so "starts later" is "has a larger posit
 start (the d-part of a list) are a stretch of the event list, read backwards for descending ends. Only events that
 started earlier (the n-part) are copied, by descending end and by ascending start.
 
-Periods are half-open; an open event ends at ``FOREVER``.
+Periods are half-open; an open event ends at ``FOREVER``. An end that comes in another order than the paper's would move
+many entries, so it is kept apart: the event stays where it is, as an open one, and its end is looked up where that
+matters. The index then finds too much, never too little. The same holds for the tail: while events of one start
+arrive in any order of their ends it is a few sorted runs instead of one, as long as the binary digits of its size.
 """
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +29,7 @@ FOREVER = 2**63 - 1
 NEVER = -(2**63)
 NOWHERE = 2**31 - 1
 STRIDE = 64
-EVENTS, NODES, LISTED, BASE = range(4)
+EVENTS, NODES, LISTED, BASE, LATE, LOOSE = range(6)
 
 NODE = np.dtype(
     [
@@ -45,13 +49,15 @@ Records = NDArray[np.void]
 class Forest(NamedTuple):
     """All arrays of one stab-forest, with room for more events.
 
-    ``counts`` holds the number of events, of nodes and of left-list entries, and where max-lists begin in ``lists``.
+    ``counts`` holds the number of events, of nodes and of left-list entries, where max-lists begin in ``lists``, the
+    number of ends that are kept apart, and whether the tail is in runs.
     Node k has the start ``dkey[k]`` and owns the events from ``nodes[k].first`` on; of these, those before its
     ``own_stop`` are the d-part of its list, whose n-part is ``list_at:list_stop`` of ``lists``. The list is the
     max-list of a forest-point if the node is its dummy, and a left-list otherwise; nothing in it ends after
     ``last_end``, and nothing in its n-part stands before ``earliest``. The tail begins at ``first`` of the node behind
     the last. ``guide`` repeats every 64th start, for short searches. An open event at position p that is in the n-part
-    of a max-list stands there at ``slot[p]``.
+    of a max-list stands there at ``slot[p]``. If ``late[p]`` is not 0, the open event at p has ended: the event
+    ``late_at[late[p] - 1]``, which is p, at ``late_ends[late[p] - 1]``.
 
     The entry k of a list holds two things side by side: the end and the position of its k-th event by descending end,
     and the position of its k-th event by ascending start.
@@ -65,12 +71,15 @@ class Forest(NamedTuple):
     nodes: Records
     lists: Records
     slot: Positions
+    late: Positions
+    late_at: Positions
+    late_ends: Ticks
 
 
 def allocate(capacity: int) -> Forest:
     """Make room for this many events; memory that is never written costs nothing."""
     forest = Forest(
-        counts=np.array([0, 0, 0, capacity]),
+        counts=np.array([0, 0, 0, capacity, 0, 0]),
         starts=np.empty(capacity, np.int64),
         ends=np.empty(capacity, np.int64),
         dkey=np.empty(capacity + 1, np.int64),
@@ -78,15 +87,31 @@ def allocate(capacity: int) -> Forest:
         nodes=np.empty(capacity + 2, NODE),
         lists=np.empty(3 * capacity, ENTRY),
         slot=np.empty(capacity, np.int32),
+        **no_late(capacity),
     )
     forest.dkey[0] = forest.guide[0] = NEVER
     forest.nodes[:2] = 0
     return forest
 
 
+def no_late(capacity: int) -> "dict[str, NDArray[Any]]":
+    """The arrays for ends that are kept apart: so many that putting them in order is worth reading all events."""
+    most = late_room(capacity)
+    return {
+        "late": np.zeros(capacity, np.int32),
+        "late_at": np.empty(most, np.int32),
+        "late_ends": np.empty(most, np.int64),
+    }
+
+
+def late_room(events: int) -> int:
+    """How many ends are kept apart at most: both reading past them and putting them in order cost the square root."""
+    return max(64, 8 * math.isqrt(events))
+
+
 def in_use(forest: Forest) -> dict[str, NDArray[np.generic]]:
     """The used part of each array (``slot`` excepted: it follows from the lists), max-lists right behind left-lists."""
-    events, nodes, listed, base = (int(count) for count in forest.counts)
+    events, nodes, listed, base = (int(count) for count in forest.counts[:4])
     pooled = int(forest.nodes[nodes]["list_stop"]) - base if nodes else 0
     compact = forest.nodes[: nodes + 2].copy()
     compact["list_at"][dummies(nodes)] += listed - base
@@ -117,12 +142,34 @@ def resized(forest: Forest, capacity: int) -> Forest:
             getattr(copy, name)[: part.size] = part
     events, nodes, listed, _ = parts["counts"]
     copy.counts[:3] = events, nodes, listed
+    late = int(forest.counts[LATE])
+    copy.counts[LATE:] = forest.counts[LATE:]
+    copy.late_at[:late], copy.late_ends[:late] = forest.late_at[:late], forest.late_ends[:late]
+    copy.late[copy.late_at[:late]] = np.arange(1, late + 1)
     copy.lists[:listed] = parts["lists"][:listed]
     copy.lists[capacity : capacity + parts["lists"].size - listed] = parts["lists"][listed:]
     copy.nodes["list_at"][dummies(int(nodes))] += capacity - listed
     copy.nodes["list_stop"][dummies(int(nodes))] += capacity - listed
     mark_open(copy)
     return copy
+
+
+def ends_of(forest: Forest, positions: Ticks | slice) -> Ticks:
+    """When some events end, as an array of its own."""
+    ends = np.array(forest.ends[positions])
+    if forest.counts[LATE]:
+        late = forest.late[positions]
+        ends[late > 0] = forest.late_ends[late[late > 0] - 1]
+    return ends
+
+
+@compiled
+def end_at(forest: Forest, position: int) -> int:
+    """When an event ends, wherever that is kept."""
+    end = forest.ends[position]
+    if end == FOREVER and forest.counts[LATE] and forest.late[position]:
+        return int(forest.late_ends[forest.late[position] - 1])
+    return int(end)
 
 
 @compiled

@@ -11,8 +11,8 @@ import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks, sort
-from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest
-from timeloom.kernels.stab_forest.stab import first_after, locate, visit
+from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest, end_at
+from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, visit
 
 ROW, SEEN, NODE_AT, ACTIVE = range(4)
 
@@ -26,8 +26,8 @@ def reach_of(c: int, nodes: int) -> int:
 
 
 def new_marks(forests: int = 1) -> Ticks:
-    """A bookmark for each level: the list that was read last, and how far."""
-    return np.zeros(64 * forests, np.int64)
+    """A bookmark for each level: the list that was read last, and how far; and a count of what was looked at."""
+    return np.zeros((STEPS + 1) * forests, np.int64)
 
 
 @compiled
@@ -41,11 +41,14 @@ def stab_step(
     """
     starts, ends, events = forest.starts, forest.ends, forest.counts[EVENTS]
     if seen + reach >= events or starts[seen + reach] > t:
+        begun = seen
         while seen < events and starts[seen] <= t:
-            if ends[seen] > t:
+            if ends[seen] > t and end_at(forest, seen) > t:
                 out[at] = seen
                 at += 1
             seen += 1
+        if marks.size:
+            marks[STEPS] += seen - begun
         return at, seen, node
     node = locate(forest, node, t)
     return visit(forest, t, seen, node, marks, out, at), first_after(forest, node, t), node
@@ -94,10 +97,10 @@ def stab_each(
             count = visit(forest, t, seen, node, marks, active, lasting)
             seen = first_after(forest, node, t)
             for rank in range(lasting, count):
-                active_ends[rank] = ends[active[rank]]
+                active_ends[rank] = end_at(forest, active[rank])
         while seen < events and starts[seen] <= t:
-            if ends[seen] > t:
-                active[count], active_ends[count] = seen, ends[seen]
+            if ends[seen] > t and end_at(forest, seen) > t:
+                active[count], active_ends[count] = seen, end_at(forest, seen)
                 count += 1
             seen += 1
         at = offsets[row]

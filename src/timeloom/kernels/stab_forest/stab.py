@@ -8,17 +8,21 @@ Results come in the order in which they are met: forest-points from the earliest
 its tree, the tree from the root down, the tail last; inside a list by descending end, or by ascending start where the
 list belongs to a later node.
 
-Nothing is written beyond the output; the returned fill says how much room was needed.
+Nothing is written beyond the output; the returned fill says how much room was needed. Events whose end is kept apart
+are met as open ones, and dropped again if they have ended by t.
 """
 
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.build import first_reaching
-from timeloom.kernels.stab_forest.layout import EVENTS, NODES, STRIDE, Forest
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, LOOSE, NODES, STRIDE, Forest
 
 NO_MARKS = np.zeros(0, np.int64)
+
+STEPS = 64
+"""Where marks count the stations and entries that were looked at, behind two for each level."""
 
 
 @compiled
@@ -60,10 +64,11 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
     far. All loops stand here, as calls that pass arrays cost more than the loops do.
     """
     nodes, lists, ends, room = forest.nodes, forest.lists, forest.ends, out.size
-    after = first_after(forest, node, t)
+    after, begun, steps = first_after(forest, node, t), at, 0
     digits, level, station = forest.counts[NODES], 32, 0
     while station != node:
         level -= 1
+        steps += 1
         while level >= 0 and not (digits >> level) & 1:
             level -= 1
         if level < 0:
@@ -83,6 +88,7 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
                 entry = max(low, marks[2 * level + 1])
             while entry < high and lists[entry]["asc"] < seen:
                 entry += 1
+                steps += 1
             while entry < high and lists[entry]["asc"] < after:
                 if at < room:
                     out[at] = lists[entry]["asc"]
@@ -90,6 +96,9 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
                 entry += 1
             if marks.size:
                 marks[2 * level], marks[2 * level + 1] = low, entry
+            continue
+        if level < 0 and forest.counts[LOOSE] and after > record["first"]:
+            at = visit_runs(ends, max(seen, record["first"]), record["first"], after, t, out, at)
             continue
         if level < 0:
             low, high, position = 0, 0, after - 1
@@ -104,12 +113,48 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
                     if at < room:
                         out[at] = lists[low]["desc"]
                     at += 1
+                else:
+                    steps += 1
                 low += 1
         while position >= first and position >= seen and ends[position] > t:
             if at < room:
                 out[at] = position
             at += 1
             position -= 1
+    if marks.size:
+        marks[STEPS] += steps + at - begun
+    if forest.counts[LATE] and at <= room:
+        return drop_ended(ends, forest.late, forest.late_ends, t, out, begun, at)
+    return at
+
+
+@compiled
+def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Ticks, begun: int, stop: int) -> int:
+    """Drop of the hits from ``begun`` on those whose end is kept apart and has come."""
+    at = begun
+    for hit in range(begun, stop):
+        position = out[hit]
+        if ends[position] != FOREVER or not late[position] or late_ends[late[position] - 1] > t:
+            out[at] = position
+            at += 1
+    return at
+
+
+@compiled
+def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Ticks, at: int) -> int:
+    """Write what lasts beyond t of a tail in runs, which are as long as the digits of its size."""
+    level = 31
+    while begin < stop:
+        while begin + (1 << level) > stop:
+            level -= 1
+        after = begin + (1 << level)
+        position = after - 1
+        while position >= begin and position >= seen and ends[position] > t:
+            if at < out.size:
+                out[at] = position
+            at += 1
+            position -= 1
+        begin = after
     return at
 
 
@@ -144,7 +189,8 @@ def count_at(forest: Forest, t: int) -> int:
         while level >= 0 and not (digits >> level) & 1:
             level -= 1
         if level < 0:
-            return found + count_own(forest.ends, forest.nodes[node]["first"], after, t)
+            found += count_tail(forest, forest.nodes[node]["first"], after, t)
+            break
         station += (1 << level) if station < node else -(1 << level)
         record = forest.nodes[station]
         low, high = record["list_at"], record["list_stop"]
@@ -163,6 +209,23 @@ def count_at(forest: Forest, t: int) -> int:
             else:
                 high = middle
         found += low - begin
+    for number in range(forest.counts[LATE]):
+        if forest.late_ends[number] <= t:
+            found -= 1
+    return found
+
+
+@compiled
+def count_tail(forest: Forest, begin: int, stop: int, t: int) -> int:
+    """Count the events of the tail that last beyond t."""
+    if not forest.counts[LOOSE]:
+        return count_own(forest.ends, begin, stop, t)
+    found, level = 0, 31
+    while begin < stop:
+        while begin + (1 << level) > stop:
+            level -= 1
+        found += count_own(forest.ends, begin, begin + (1 << level), t)
+        begin += 1 << level
     return found
 
 

@@ -1,0 +1,52 @@
+"""Indexes as tables: what an engine may ask of one, whoever made it.
+
+An index is known by its method ``__timeloom_index__``; engines import no index, indexes import what they need of the
+engines. As every index exports Arrow, a verb that has no way of its own for indexes takes it as any other table.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest.layout import Forest
+
+
+class IndexedEvents(Protocol):
+    """One complete state of an index: its events, in an order of their own, and the columns of its rows."""
+
+    forest: Forest
+    kind: TimeType | None
+    period: tuple[str, str]
+
+    def __len__(self) -> int: ...
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns that each row has, in order."""
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+
+    def columns(self, names: Sequence[str], positions: NDArray[np.integer]) -> "list[pa.Array | pa.ChunkedArray]":
+        """Some columns of the events at these positions."""
+
+    def rows(self, positions: NDArray[np.integer]) -> Ticks:
+        """The places of events in the table that the index exports."""
+
+
+class PeriodIndex(Protocol):
+    """An index over periods."""
+
+    def __timeloom_index__(self) -> AbstractContextManager[IndexedEvents]:
+        """Hold a state for as long as it is read."""
+
+
+def is_index(frame: Any) -> bool:
+    """Tell an index from any other table."""
+    return hasattr(type(frame), "__timeloom_index__")
