@@ -149,14 +149,14 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
     plan = task.plan()
     assert isinstance(plan, Distribution)
     matcher = task._matcher(plan.reader)
-    packed = plan.packed(plan.left), plan.packed(plan.right)
-    cut = left.sparkSession.range(1).select(plan.cuts)
-    into_python = [mapped(frame, swallow, "n long") for frame in packed]
+    exchange = plan.exchange
+    cut = left.sparkSession.range(1).select(exchange.cuts)
+    into_python = [mapped(source.rows, swallow, "n long") for source in exchange.sources]
     steps = {
         "read both inputs": left.unionAll(right.toDF(*left.columns)),
         "rows to Arrow, into Python": into_python[0].unionAll(into_python[1]),
-        "sort and seal": plan.sealed(plan.left).unionAll(plan.sealed(plan.right)),
-        "sample, choose cuts, deal and shuffle": plan.rows(),
+        "sample, choose cuts, route, write blocks": exchange.written(0).unionAll(exchange.written(1)),
+        "shuffle": plan.rows(),
         "ticks and matching": mapped(plan.rows(), Counting(matcher), "n long"),
         "gather, and results back to Spark": task.result(),
     }

@@ -1,37 +1,32 @@
-"""Parcels dealt out as a plan does it, without Spark."""
+"""Rows sent to tasks as a plan sends them, without Spark."""
 
-from bisect import bisect_right
 from collections import defaultdict
 
+import numpy as np
 import pyarrow as pa
 
-_SCHEMA = pa.schema(
-    [
-        ("place", pa.int32()),
-        ("slice", pa.int32()),
-        ("low", pa.int64()),
-        ("high", pa.int64()),
-        ("is_right", pa.bool_()),
-        ("parcel", pa.binary()),
-    ]
-)
+from timeloom.engines.spark.exchange.packed_rows import SideReader
+from timeloom.engines.spark.exchange.writing import BlockWriter
+from timeloom.engines.spark.slicing.cuts import CUTS, Cuts
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.model.policy import Policy
 
 
-def copies(parcel, bounds, places, hot=None):
-    """Where a parcel goes, one row for each slice; ``hot`` are the homes that are cut, if not all."""
-    cut = parcel["low"] is not None and (hot is None or parcel["home"] in hot)
-    first, last = (bisect_right(bounds, parcel[end]) if cut else 0 for end in ("low", "high"))
-    for number in range(first, last + 1):
-        clips = bounds[number - 1] if number > first else None, bounds[number] if number < last else None
-        yield (parcel["home"] + number) % places, number, *clips, parcel["is_right"], parcel["parcel"]
-
-
-def deal(sides, bounds, places, hot=None):
-    """What each task receives, by its number. ``sides`` are the batches of sealed parcels of left and of right rows."""
+def deal(tables, readers, cuts, slicing, *, marked=False):
+    """What each task receives, by its number: a batch of blocks. ``cuts`` are the boundaries of buckets."""
+    written = Cuts({bucket: np.array(bounds, np.int64) for bucket, bounds in cuts.items()}).written()
     received = defaultdict(list)
-    for is_right, batches in enumerate(sides):
-        for batch in batches:
-            for parcel in batch.to_pylist():
-                for row in copies(parcel | {"is_right": bool(is_right)}, bounds, places, hot):
-                    received[row[0]].append(dict(zip(_SCHEMA.names, row, strict=True)))
-    return {place: pa.RecordBatch.from_pylist(rows, _SCHEMA) for place, rows in sorted(received.items())}
+    for source, (table, reader) in enumerate(zip(tables, readers, strict=True)):
+        given = pa.array([written] + [None] * table.num_rows, pa.string())[: table.num_rows]
+        for block in BlockWriter(source, reader, slicing, marked)(table.append_column(CUTS, given).to_batches()):
+            received[block["task"][0].as_py()].append(block)
+    return {task: pa.concat_batches(blocks) for task, blocks in sorted(received.items())}
+
+
+def deal_sides(tables, layouts, parts, bounds, tasks, policy=None):
+    """What each task of a join receives of both sides, if all buckets are cut."""
+    policy = policy or Policy()
+    readers = [SideReader(layout, policy, PartRange(layout.name, parts)) for layout in layouts]
+    cuts = dict.fromkeys(range(tasks), bounds) if bounds else {}
+    return deal(tables, readers, cuts, Slicing(tasks, 1, by_key=True), marked=True)

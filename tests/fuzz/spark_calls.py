@@ -37,7 +37,7 @@ SETTINGS = {
 }
 
 SWITCHES = {
-    "timeloom.engines.spark.slicing.group_slices.WHOLE_BYTES": [0, 16 << 20],
+    "timeloom.engines.spark.slicing.slices.WHOLE_BYTES": [0, 16 << 20],
     "timeloom.engines.spark.matching.index_probe.LARGE_BYTES": [0, 1 << 24],
     "timeloom.engines.spark.matching.index_probe.TIMES_LARGER": [0],
 }

@@ -13,7 +13,7 @@ from timeloom.engines.spark import coalesce as spark_coalesce
 from timeloom.engines.spark import join as spark_join
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
 from timeloom.engines.spark.cluster.readings import optimized
-from timeloom.engines.spark.slicing import group_slices as sequenced_slices
+from timeloom.engines.spark.slicing import slices as group_slices
 from timeloom.model.measures import read_measures
 from timeloom.model.policy import Policy
 from timeloom.model.sequenced import AggregateRequest, CoalesceRequest
@@ -70,7 +70,7 @@ def test_time_types_and_open_ends(spark, kind):
 def test_a_group_that_most_rows_have_is_cut_by_time(spark, adaptive, monkeypatch):
     hot = pa.table({"start": [*range(300), 5], "end": [*range(2, 302), 900], "key": ["hot"] * 300 + ["cold"]})
     frame = spark.createDataFrame(hot).repartition(3)
-    monkeypatch.setattr(sequenced_slices, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(group_slices, "WHOLE_BYTES", 0)
     before = spark.conf.get("spark.sql.adaptive.enabled")
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:
@@ -118,7 +118,7 @@ def test_several_tables(spark):
 
 @pytest.mark.parametrize("whole", [0, 1 << 24])
 def test_a_plan_grows_with_the_number_of_tables_and_no_faster(spark, monkeypatch, whole):
-    monkeypatch.setattr(sequenced_slices, "WHOLE_BYTES", whole)
+    monkeypatch.setattr(group_slices, "WHOLE_BYTES", whole)
     rows = spark.createDataFrame(pa.table({"start": [0, 4], "end": [3, 9], "key": ["a", "b"]}))
     for how in ("inner", "full"):
         monkeypatch.setattr(spark_join, "broadcast_threshold", lambda _: -1)

@@ -12,10 +12,9 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import Admitted, admit
-from timeloom.engines.spark.exchange.dispatch import SLICE
-from timeloom.engines.spark.sequenced.rows import GroupedRows, Received, Writer
-from timeloom.engines.spark.sequenced.slice_edges import Found, SeamTask, SliceTask, joined
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
+from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.timelines.grouped import Grouped
@@ -30,17 +29,17 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     names, period = admitted.schema.names, (request.period.start, request.period.end)
     periods = period_writer(admitted)
     schema = T.StructType(result_fields(admitted, [name for name in names if name in (*by, *period)], periods))
-    rows = GroupedRows("coalesce", admitted, by, by, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
+    rows = GroupedRows("coalesce", admitted, by, by, Slicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, periods, admitted.names)
-    task, seams = SliceTask(rows.delivery, Merging(keys)), SeamTask(partial(merged, keys), writer)
-    return answer(joined(rows.sent(), task, seams, schema), [admitted], request.policy)
+    task, edges = SliceTask(rows.delivery, Merging(keys)), EdgeTask(partial(merged, keys), writer)
+    return answer(joined(rows.sent(), task, edges, schema), [admitted], request.policy)
 
 
 def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
     """Say how periods would be merged."""
     _, by = _read(df, request)
-    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(by))
+    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(by))
     facts = {"algorithm": "sorted merge", "compares": list(by), **slicing.facts(grouped=bool(by))}
     return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)))
 

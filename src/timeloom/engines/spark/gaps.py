@@ -11,10 +11,9 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import NO_TIME, answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import Admitted, admit
-from timeloom.engines.spark.exchange.dispatch import SLICE
-from timeloom.engines.spark.sequenced.rows import GroupedRows, Received, Writer
-from timeloom.engines.spark.sequenced.slice_edges import Found, SeamTask, SliceTask, joined
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
+from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.ticks import Ticks
@@ -30,7 +29,7 @@ def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
     admitted = admit(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
     found = uncovered(
-        admitted, request.by, request.within, GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
+        admitted, request.by, request.within, Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     )
     return answer(found, [admitted], request.policy)
 
@@ -39,7 +38,7 @@ def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
     """Say how gaps would be found."""
     admitted = admit(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
-    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(request.by))
+    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {"algorithm": "cover", "groups by": list(request.by), **slicing.facts(grouped=bool(request.by))}
     return Explanation("gaps", "spark", facts, slicing.reasons(grouped=bool(request.by)))
 
@@ -48,7 +47,7 @@ def uncovered(
     admitted: Admitted,
     by: tuple[str, ...],
     within: tuple[object, object] | None,
-    slicing: GroupSlicing,
+    slicing: Slicing,
     verb: str = "gaps",
 ) -> DataFrame:
     """The grouping columns and the gaps of each group."""
@@ -58,7 +57,7 @@ def uncovered(
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, periods, admitted.names)
     task = SliceTask(rows.delivery, InnerGaps(keys, windowed=rows.window is not None))
-    return joined(rows.sent(), task, SeamTask(OuterGaps(keys, rows.window), writer), schema)
+    return joined(rows.sent(), task, EdgeTask(OuterGaps(keys, rows.window), writer), schema)
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ from timeloom.engines.spark.columns.keys import aligned, as_given, key_hashes, n
 from timeloom.engines.spark.columns.packing import Packing
 from timeloom.engines.spark.columns.periods import period_type, period_writer
 from timeloom.engines.spark.columns.validity import Admitted, admit, merge_rejected
-from timeloom.engines.spark.exchange.blocks import Reader, SideLayout
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.exchange.distribution import Distribution, Sent
+from timeloom.engines.spark.exchange.packed_rows import Reader, SideLayout
 from timeloom.engines.spark.matching import index_probe as probing
 from timeloom.engines.spark.matching.expanding import block_schema, expanded, suits
 from timeloom.engines.spark.matching.runs import RunTask
 from timeloom.engines.spark.matching.tasks import JoinTask, MatchedTask, Matcher
 from timeloom.engines.spark.matching.unmatched import alone, decided, matched_schema
-from timeloom.engines.spark.slicing.boundaries import Slicing, sampled_share
+from timeloom.engines.spark.slicing.boundaries import sampled_share
 from timeloom.engines.spark.slicing.join_parts import cover, replication
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation

@@ -15,7 +15,7 @@ from timeloom.engines.spark.columns.validity import Admitted, admit
 from timeloom.engines.spark.gaps import uncovered
 from timeloom.engines.spark.sequenced.measures import AggregateTask, measure_fields
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.frames import require_columns
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
@@ -25,7 +25,7 @@ from timeloom.model.sequenced import AggregateRequest
 def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | None = None) -> Any:
     """Aggregate the active rows of every period of constant lineage. Nothing runs before an action."""
     admitted = _admitted(df, request)
-    slicing = GroupSlicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
+    slicing = Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     schema = _schema(admitted, request)
     rows = _rows(admitted, request, slicing)
     writer = Writer(schema, period_writer(admitted, bounds=rows.window or ()), admitted.names)
@@ -40,7 +40,7 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
 def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Explanation:
     """Say how an aggregation would run."""
     _schema(_admitted(df, request), request)
-    slicing = GroupSlicing.of(df.sparkSession, [df], grouped=bool(request.by))
+    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "sweep",
         "groups by": list(request.by),
@@ -56,7 +56,7 @@ def _admitted(df: DataFrame, request: AggregateRequest) -> Admitted:
     return admitted
 
 
-def _rows(admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing) -> GroupedRows:
+def _rows(admitted: Admitted, request: AggregateRequest, slicing: Slicing) -> GroupedRows:
     needed = [measure.column for measure in request.measures if measure.column is not None]
     in_order = [measure.column for measure in request.measures if measure.column is not None and _minds_order(measure)]
     return GroupedRows(
@@ -81,9 +81,7 @@ def _schema(admitted: Admitted, request: AggregateRequest) -> T.StructType:
     return T.StructType([*given, *measure_fields(admitted.schema, request.measures)])
 
 
-def _empty_time(
-    admitted: Admitted, request: AggregateRequest, slicing: GroupSlicing, schema: T.StructType
-) -> DataFrame:
+def _empty_time(admitted: Admitted, request: AggregateRequest, slicing: Slicing, schema: T.StructType) -> DataFrame:
     """The periods without active rows."""
     found = uncovered(admitted, request.by, request.within, slicing, "temporal_aggregate")
     values = [

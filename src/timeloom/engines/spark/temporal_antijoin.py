@@ -11,7 +11,7 @@ from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import Admitted, admit
 from timeloom.engines.spark.sequenced.chain import Chain
 from timeloom.engines.spark.sequenced.chain_columns import own_columns
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.axes import same_axis
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import joined_columns
@@ -31,7 +31,7 @@ def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinReques
         admitted,
         (request.keys.left, request.keys.right),
         (tuple(name for column in columns for _, name in column.sources), ()),
-        GroupSlicing.of(left.sparkSession, [left, right], slices, grouped=bool(request.keys)),
+        Slicing.of(left.sparkSession, [left, right], slices, grouped=bool(request.keys)),
         request.algorithm,
     )
     schema = T.StructType(result_fields(admitted[0], [column.left for column in layout], writer))
@@ -41,7 +41,7 @@ def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinReques
 def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> Explanation:
     """Say how an anti-join would run. Nothing runs."""
     _admitted(left, right, request)
-    slicing = GroupSlicing.of(left.sparkSession, [left, right], grouped=bool(request.keys))
+    slicing = Slicing.of(left.sparkSession, [left, right], grouped=bool(request.keys))
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "cover",
         "keys": list(request.keys.left),

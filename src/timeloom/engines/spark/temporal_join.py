@@ -14,9 +14,8 @@ from timeloom.engines.spark.columns.validity import Admitted, admit, merge_numbe
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.sequenced.chain import Chain
 from timeloom.engines.spark.sequenced.chain_columns import chained_columns, layout
-from timeloom.engines.spark.slicing.boundaries import Slicing
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
 from timeloom.engines.spark.slicing.join_parts import replication
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
@@ -119,7 +118,7 @@ class TableChain:
         for side in self.inputs[1:]:
             same_axis(self.inputs[0].columns.kind.type, side.columns.kind.type)
         self.columns = chained_columns(self.inputs, requests)
-        self.slicing = GroupSlicing.of(frames[0].sparkSession, frames, slices, grouped=bool(self.keys[0]))
+        self.slicing = Slicing.of(frames[0].sparkSession, frames, slices, grouped=bool(self.keys[0]))
 
     @property
     def schema(self) -> T.StructType:

@@ -1,1 +1,1 @@
-"""Tick ranges and cells of rows that are sent to other tasks, and runs cut at windows."""
+"""Tick ranges of rows that are sent to other tasks, their copies for each slice, and runs cut at windows."""

@@ -49,7 +49,7 @@ def readings(path: Path) -> float:
 @pytest.mark.parametrize(("adaptive", "calls"), [("true", list(CALLS)), ("false", ["join broadcast", "temporal_join"])])
 def test_rows_come_from_one_reading(spark, tmp_path, monkeypatch, adaptive, calls):
     """A sample may read periods once more: it says only where time is cut."""
-    monkeypatch.setattr("timeloom.engines.spark.slicing.group_slices.WHOLE_BYTES", 0)
+    monkeypatch.setattr("timeloom.engines.spark.slicing.slices.WHOLE_BYTES", 0)
     before = spark.conf.get("spark.sql.adaptive.enabled")
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:

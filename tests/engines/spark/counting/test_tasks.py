@@ -13,17 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from dealing import deal
+from dealing import deal_sides
 from drawing import keys_for, periods
 from timeloom.engines.spark.counting.parts import finish
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting.totals import parts_of
-from timeloom.engines.spark.exchange.blocks import SideLayout
-from timeloom.engines.spark.exchange.readers import ShuffledParcels
-from timeloom.engines.spark.exchange.writing import Sealing
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.join_parts import cover
-from timeloom.engines.spark.slicing.tick_ranges import reach
+from timeloom.engines.spark.slicing.tick_ranges import tick_range
 from timeloom.model.aggregates import PartKind
 from timeloom.model.measures import Measure
 from timeloom.model.period import Period
@@ -75,7 +74,7 @@ def layout_of(side):
 
 
 def partitions(left, right, pieces, bounds):
-    """The batch that each task receives: all homes are cut."""
+    """The batch that each task receives: all buckets are cut."""
     sides = []
     for side, table in (("left", left), ("right", right)):
         rows = table.rename_columns([f"p{PLACES[name]}" for name in table.column_names])
@@ -83,13 +82,14 @@ def partitions(left, right, pieces, bounds):
         rows = rows.append_column("key", homes)
         if side == "right":
             rows = rows.filter(rows["p2"].is_valid())
-        sides.append(list(Sealing(layout_of(side), pieces, Policy(), PARTITIONS, PARTITIONS)(iter(rows.to_batches()))))
-    return list(deal(sides, bounds, PARTITIONS).values())
+        sides.append(rows)
+    layouts = layout_of("left"), layout_of("right")
+    return list(deal_sides(sides, layouts, pieces, bounds, PARTITIONS).values())
 
 
 def matcher_of(pieces):
     sides = layout_of("left"), layout_of("right")
-    return Matcher(ShuffledParcels(SCHEMA, sides, pieces, Policy()), *sides, pieces, Policy(), "auto")
+    return Matcher(ShuffledBlocks(SCHEMA), *sides, pieces, Policy(), "auto")
 
 
 def added_up(part, values):
@@ -129,7 +129,7 @@ def counted(left, right, relation, bounds, best=None):
         for out in partial([batch]):
             for row in out.to_pylist():
                 known[row["start"], row["end"], row["key"]].append(row)
-    reached = reach("left", pieces, *(np.asarray(left[name]) for name in ("start", "end")))
+    reached = tick_range("left", pieces, *(np.asarray(left[name]) for name in ("start", "end")))
     for row, low, high in zip(left.to_pylist(), *reached, strict=True):
         if low <= high and bisect_right(bounds, low) < bisect_right(bounds, high):
             rows = known.get((row["start"], row["end"], row["key"]), [])

@@ -1,62 +1,58 @@
-"""Parcels dealt out by a plan: the same as by hand."""
+"""Where rows go: the same as by hand."""
+
+from bisect import bisect_right
+from collections import Counter
 
 import numpy as np
-import pytest
-from pyspark.sql import functions as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dealing import copies
-from timeloom.engines.spark.exchange.blocks import RECEIVED
-from timeloom.engines.spark.exchange.routing import dealt
-from timeloom.engines.spark.slicing.boundaries import Slicing
+from timeloom.engines.spark.exchange.blocks import Stretch
+from timeloom.engines.spark.exchange.routing import RowTicks, routed
+from timeloom.engines.spark.slicing.cuts import Cuts
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.model.ticks import FOREVER, MIN_TICK
 
-pytestmark = pytest.mark.spark
+ROWS = st.lists(st.tuples(st.integers(-3, 25), st.integers(-1, 9), st.integers(-9, 9)), min_size=1, max_size=30)
+BOUNDS = st.lists(st.integers(0, 22), min_size=1, max_size=4, unique=True).map(sorted)
+CUTS = st.dictionaries(st.integers(-4, 4), BOUNDS, max_size=4)
 
-BOUNDS = [3, 5, 8, 13, 21]
+
+def by_hand(rows, cuts, slicing):
+    """The stretches of each row."""
+    for number, (low, length, key) in enumerate(rows):
+        bucket = key if slicing.groups else key % slicing.slices
+        bounds, home = cuts.get(bucket), bucket % slicing.tasks
+        if bounds is None:
+            yield number, Stretch(home)
+            continue
+        first, last = (bisect_right(bounds, low), bisect_right(bounds, low + length)) if length >= 0 else (0, 0)
+        edges = [MIN_TICK, *bounds, FOREVER]
+        for at in range(first, last + 1):
+            yield number, Stretch((home + at) % slicing.tasks, at + 1, edges[at], edges[at + 1])
 
 
-@pytest.fixture(scope="module")
-def parcels():
-    rng = np.random.default_rng(3)
-    rows = [
-        {"home": int(home), "low": None, "high": None, "is_right": bool(home % 2), "parcel": bytes([home])}
-        for home in range(8)
+@settings(max_examples=150)
+@given(ROWS, CUTS, st.sampled_from([1, 3, 5]), st.booleans())
+def test_rows_go_where_their_buckets_are_cut(rows, cuts, tasks, groups):
+    slicing = Slicing(4, 1, True, partitions=tasks, groups=groups)
+    low, length, keys = (np.array([row[at] for row in rows], np.int64) for at in range(3))
+    ticks = RowTicks(low, low + length + 1, low, low + length)
+    given_cuts = Cuts({bucket: np.array(bounds) for bucket, bounds in cuts.items()})
+    found = routed(len(rows), keys, ticks, given_cuts, slicing)
+    assert len(found.edges) == len(found.stretches) + 1
+    copies = [
+        (int(row), stretch)
+        for at, stretch in enumerate(found.stretches)
+        for row in found.rows[found.edges[at] : found.edges[at + 1]]
     ]
-    for number, (home, low, length) in enumerate(
-        zip(rng.integers(0, 8, 200), rng.integers(-3, 25, 200), rng.integers(0, 9, 200), strict=True)
-    ):
-        rows.append(
-            {
-                "home": int(home),
-                "low": int(low),
-                "high": int(low + length),
-                "is_right": number % 3 == 0,
-                "parcel": bytes([number]),
-            }
-        )
-    return rows
+    assert Counter(copies) == Counter(by_hand(rows, cuts, slicing))
 
 
-@pytest.mark.parametrize("hot", [None, [], [2, 5]])
-@pytest.mark.parametrize("bounds", [[], [7], BOUNDS])
-def test_parcels_are_dealt_out_as_by_hand(spark, parcels, bounds, hot):
-    slicing = Slicing(8, 2, by_key=hot is not None)
-    cuts = F.expr(
-        f"named_struct('bounds', CAST(array({', '.join(map(str, bounds))}) AS ARRAY<BIGINT>), "
-        f"'hot', CAST(array({', '.join(map(str, hot or []))}) AS ARRAY<INT>))"
-    )
-    given = spark.createDataFrame(parcels, "home int, low long, high long, is_right boolean, parcel binary")
-    found = dealt(given, cuts, slicing)
-    assert found.columns == RECEIVED
-    expected = [row for parcel in parcels for row in copies(parcel, bounds, 8, hot)]
-    assert sorted(map(repr, (tuple(map(plain, row)) for row in found.collect()))) == sorted(map(repr, expected))
-
-
-def test_without_slices_parcels_stay_at_home(spark, parcels):
-    given = spark.createDataFrame(parcels, "home int, low long, high long, is_right boolean, parcel binary")
-    found = dealt(given, F.lit(None), Slicing(1, 1, by_key=False)).collect()
-    expected = [(parcel["home"], 0, None, None, parcel["is_right"], parcel["parcel"]) for parcel in parcels]
-    assert sorted(map(repr, (tuple(map(plain, row)) for row in found))) == sorted(map(repr, expected))
-
-
-def plain(value):
-    return bytes(value) if isinstance(value, bytearray) else value
+def test_without_keys_all_rows_are_in_one_bucket():
+    ticks = RowTicks(*(np.array(column) for column in ([1, 6], [3, 9], [1, 6], [2, 8])))
+    found = routed(2, None, ticks, Cuts({0: np.array([2])}), Slicing(2, 1))
+    assert found.rows.tolist() == [0, 0, 1]
+    assert found.edges == [0, 1, 3]
+    whole = routed(2, None, None, Cuts({}), Slicing(1, 1))
+    assert (whole.rows.tolist(), whole.stretches) == ([0, 1], [Stretch(0)])

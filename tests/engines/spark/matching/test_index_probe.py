@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.spark.exchange.blocks import SideLayout
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.matching import index_probe as probing
 from timeloom.engines.spark.matching.cell_index import ENTRIES_PER_ROW, CellIndex, IndexedSide

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from dealing import deal
+from dealing import deal_sides
 from drawing import keys_for, periods
-from timeloom.engines.spark.exchange.blocks import SideLayout
-from timeloom.engines.spark.exchange.readers import ShuffledParcels
-from timeloom.engines.spark.exchange.writing import Sealing
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.matching.runs import PAIRS, WINDOW_BYTES, RunTask, cut
 from timeloom.engines.spark.matching.tasks import Matcher
@@ -78,16 +77,13 @@ def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, d
         columns = {"start": pa.array(starts, pa.int64()), "end": pa.array(ends, pa.int64()), "key": keys}
         tables.append(pa.table(columns | {"id": np.arange(len(rows))}))
     layouts = tuple(SideLayout(side, Period(), "p0", "p1", ("p2",)) for side in ("left", "right"))
-    sealed = []
-    for table, layout in zip(tables, layouts, strict=True):
-        packed = table.rename_columns(["p0", "p1", "p2", "p3"]).filter(table["key"].is_valid())
-        sealed.append(list(Sealing(layout, pieces, Policy(), 1, 3)(iter(packed.to_batches()))))
+    packed = [table.rename_columns(["p0", "p1", "p2", "p3"]).filter(table["key"].is_valid()) for table in tables]
     schema = tables[0].rename_columns(["p0", "p1", "p2", "p3"]).schema
-    matcher = Matcher(ShuffledParcels(schema, layouts, pieces, Policy()), *layouts, pieces, Policy(), "auto")
+    matcher = Matcher(ShuffledBlocks(schema), *layouts, pieces, Policy(), "auto")
     task = RunTask(matcher, (("left", 3), ("right", 3), ("left", 2)))
     found = Counter(
         pair
-        for received in deal(sealed, bounds, 3).values()
+        for received in deal_sides(packed, layouts, pieces, bounds, 3).values()
         for batch in task(iter([received]))
         for pair in written_out(batch, ("left", "right", "left"))
     )
@@ -100,9 +96,8 @@ def test_blocks_of_large_rows_stay_small():
     rows = pa.table({"p0": starts, "p1": starts + 50, "p2": pa.array(["x" * (WINDOW_BYTES // 4)] * 64)})
     pieces = cover(tl.relation("intersects").boxes())
     layouts = tuple(SideLayout(side, Period(), "p0", "p1", ()) for side in ("left", "right"))
-    sealed = [list(Sealing(layout, pieces, Policy(), 1, 1)(iter(rows.to_batches()))) for layout in layouts]
-    matcher = Matcher(ShuffledParcels(rows.schema, layouts, pieces, Policy()), *layouts, pieces, Policy(), "auto")
-    (received,) = deal(sealed, [], 1).values()
+    matcher = Matcher(ShuffledBlocks(rows.schema), *layouts, pieces, Policy(), "auto")
+    (received,) = deal_sides([rows, rows], layouts, pieces, [], 1).values()
     found = list(RunTask(matcher, (("left", 2), ("right", 0)))(iter([received])))
     assert sum(sum(block["counts"]) for batch in found for block in batch.to_pylist()) == 64 * 64 - 14 * 15
     assert max(batch.nbytes for batch in found) <= 2 * 2**PAIRS * WINDOW_BYTES

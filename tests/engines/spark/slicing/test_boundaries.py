@@ -1,4 +1,4 @@
-"""Where slices begin, and which homes are hot: decided from a sample, without Spark."""
+"""Where slices begin, and which buckets are cut: decided from a sample, without Spark."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,24 +11,25 @@ from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     RANKS,
     SAMPLE,
-    Slicing,
     copies,
-    estimated_rows,
     favour,
     quantiles,
     sampled_share,
     stand_for,
 )
-from timeloom.engines.spark.slicing.cuts import CutTask
+from timeloom.engines.spark.slicing.cuts import Cuts, CutTask
 from timeloom.engines.spark.slicing.join_parts import cover
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PartRange, PeriodRange
 from timeloom.model.ticks import FOREVER
 
 
-def chosen(low, high, home=None, *, slices=8, least=2, by_key=False, rows_per_slice=1):
+def chosen(low, high, keys=None, *, slices=8, least=2, by_key=False, rows_per_slice=1, groups=False):
+    """The boundaries of each bucket that is cut."""
     low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
-    home = np.zeros(low.size, np.int64) if home is None else np.asarray(home, np.int64)
-    slicing = Slicing(slices, least, by_key, rows_per_slice)
-    return slicing.choose(low, high, home, np.ones(low.size))
+    keys = np.zeros(low.size, np.int64) if keys is None else np.asarray(keys, np.int64)
+    slicing = Slicing(slices, least, by_key, rows_per_slice, groups=groups)
+    return slicing.choose(low, high, keys, np.ones(low.size))
 
 
 @given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 9))
@@ -43,50 +44,51 @@ def test_boundaries_rise_and_leave_no_slice_empty(points, slices):
 
 
 def test_short_rows_get_as_many_slices_as_allowed():
-    bounds, hot = chosen(np.arange(1000), np.arange(1000) + 3)
+    bounds = chosen(np.arange(1000), np.arange(1000) + 3)[0]
     assert bounds.tolist() == [126, 251, 376, 501, 626, 751, 876]
-    assert hot.size == 0
 
 
 def test_long_rows_get_fewer_slices_so_that_copies_stay_bounded():
     starts = np.arange(1000)
-    bounds, _ = chosen(starts, np.full(1000, 2**63 - 1), slices=64)
+    bounds = chosen(starts, np.full(1000, 2**63 - 1), slices=64)[0]
     assert 1 < copies(bounds, starts, np.full(1000, 2**63 - 1)) <= COPIES
 
 
 def test_slices_never_fall_below_the_tasks_that_run_at_once():
-    bounds, _ = chosen(np.arange(1000), np.full(1000, 2**63 - 1), slices=64, least=16)
+    bounds = chosen(np.arange(1000), np.full(1000, 2**63 - 1), slices=64, least=16)[0]
     assert bounds.size + 1 == 16
 
 
 def test_few_rows_get_few_slices():
-    bounds, _ = chosen(np.arange(1000), np.arange(1000), rows_per_slice=250)
+    bounds = chosen(np.arange(1000), np.arange(1000), rows_per_slice=250)[0]
     assert bounds.size + 1 == 4
 
 
 def test_slices_have_as_much_work_not_as_many_rows():
     low = np.concatenate([np.arange(1000), np.full(100, 500)])
     high = np.concatenate([np.arange(1000), np.full(100, 999)])
-    (middle,), _ = chosen(low, high, slices=2)
+    (middle,) = chosen(low, high, slices=2)[0]
     assert 600 < middle < 650
 
 
-def test_only_homes_with_more_than_their_share_are_hot():
-    home = np.where(np.arange(1000) % 2, 7, np.arange(1000) % 8)
-    bounds, hot = chosen(np.arange(1000), np.arange(1000), home, by_key=True)
-    assert hot.tolist() == [7]
-    assert bounds.size == 7
+def test_only_buckets_with_more_than_their_share_are_cut():
+    keys = np.where(np.arange(1000) % 2, 7, np.arange(1000) % 8)
+    found = chosen(np.arange(1000), np.arange(1000), keys, by_key=True)
+    assert {bucket: bounds.size for bucket, bounds in found.items()} == {7: 7}
+    assert chosen(np.arange(1000), np.arange(1000), np.arange(1000) % 8, by_key=True) == {}
 
 
-def test_without_hot_homes_there_is_one_slice():
-    bounds, hot = chosen(np.arange(1000), np.arange(1000), np.arange(1000) % 8, by_key=True)
-    assert bounds.size == hot.size == 0
+def test_keys_of_one_bucket_are_cut_together_and_groups_apart():
+    keys = np.where(np.arange(1000) % 2, 7, 7 + 8)
+    assert list(chosen(np.arange(1000), np.arange(1000), keys, by_key=True)) == [7]
+    assert list(chosen(np.arange(1000), np.arange(1000), keys, by_key=True, groups=True)) == [7, 15]
 
 
-def test_rows_are_counted_or_estimated_from_the_smallest_hashes():
-    assert estimated_rows(np.arange(17, dtype=np.int64)) == 17
-    hashes = np.sort(np.random.default_rng(1).integers(-(2**63), 2**63, 500_000))[:SAMPLE]
-    assert 0.95 < estimated_rows(hashes) / 500_000 < 1.05
+def test_what_is_forced_is_cut():
+    slicing = Slicing(8, 8, by_key=True, groups=True, forced=True)
+    low, keys = np.arange(100), np.arange(100) % 10
+    found = slicing.choose(low, low, keys, np.ones(100))
+    assert {bucket: bounds.size for bucket, bounds in found.items()} == dict.fromkeys(range(10), 7)
 
 
 def test_a_sampled_share_stands_for_all_rows():
@@ -111,11 +113,10 @@ def test_long_rows_are_favoured_in_a_sample_and_count_for_less():
 
 def test_rows_count_for_what_they_stand_for():
     low, counts = np.arange(100), np.where(np.arange(100) < 10, 1000.0, 1.0)
-    bounds, _ = Slicing(2, 2, False, 1).choose(low, low, np.zeros(100, np.int64), counts)
+    bounds = Slicing(2, 2, False, 1).choose(low, low, np.zeros(100, np.int64), counts)[0]
     assert bounds[0] <= 6
-    home = np.arange(100) % 4
-    _, hot = Slicing(4, 2, True, 1).choose(low, low, home, np.where(home == 3, 9.0, 1.0))
-    assert hot.tolist() == [3]
+    keys = np.arange(100) % 4
+    assert list(Slicing(4, 2, True, 1).choose(low, low, keys, np.where(keys == 3, 9.0, 1.0))) == [3]
 
 
 def test_the_larger_the_inputs_the_smaller_the_share_that_is_sampled():
@@ -124,8 +125,29 @@ def test_the_larger_the_inputs_the_smaller_the_share_that_is_sampled():
 
 
 def test_a_sample_becomes_one_row_of_boundaries():
-    sample = {"side": [0, 1, 0, 1], "start": [1, 2, 3, 4], "end": [2, 3, 4, 5], "key": [0] * 4, "rank": [1, 2, 3, 4]}
-    task = CutTask(Slicing(2, 2, False), cover(tl.relation("intersects").boxes()))
-    for batches, bounds in (([pa.RecordBatch.from_pydict(sample)], [3]), ([], [])):
-        (row,) = task(iter(batches))
-        assert row.to_pylist() == [{"cuts": {"bounds": bounds, "hot": []}}]
+    sample = {"source": [0, 1, 0, 1], "start": [1, 2, 3, 4], "end": [2, 3, 4, 5], "key": [0] * 4, "rank": [1, 2, 3, 4]}
+    parts = cover(tl.relation("intersects").boxes())
+    for ranges in ((PartRange("left", parts), PartRange("right", parts)), (PeriodRange(), PeriodRange())):
+        task = CutTask(Slicing(2, 2), ranges)
+        for batches, bounds in (([pa.RecordBatch.from_pydict(sample)], {0: [3]}), ([], {})):
+            (row,) = task(iter(batches))
+            cuts = Cuts.read(row["cuts"][0].as_py())
+            assert {bucket: found.tolist() for bucket, found in cuts.bounds.items()} == bounds
+
+
+def test_cuts_are_read_as_they_were_written():
+    cuts = Cuts({-(2**63): np.array([1, FOREVER]), 5: np.array([-(2**63)])})
+    found = Cuts.read(cuts.written()).bounds
+    assert {bucket: bounds.tolist() for bucket, bounds in found.items()} == {
+        -(2**63): [1, FOREVER],
+        5: [-(2**63)],
+    }
+    assert Cuts.read(None).bounds == {}
+
+
+def test_rows_last_to_their_ends_and_rows_without_time_nowhere():
+    starts, ends = np.array([1, FOREVER]), np.array([4, -(2**63)])
+    for with_end, last in ((False, 3), (True, 4)):
+        low, high = PeriodRange(with_end).of(starts, ends)
+        assert (low[0], high[0]) == (1, last)
+        assert low[1] > high[1]

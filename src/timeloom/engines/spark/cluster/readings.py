@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
+from typing import Protocol
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
-from timeloom.engines.spark.columns.validity import Admitted
 from timeloom.engines.tables.frames import is_of
 from timeloom.errors import InvalidInputError
 
@@ -29,7 +29,19 @@ _NODE = re.compile(r"(?:Sample|MapInArrow|MapInPandas|BatchEvalPython|ArrowEvalP
 _NODE = re.compile(r"^[\s:+-]*")
 
 
-def require_one_reading(inputs: Iterable[Admitted]) -> None:
+class Input(Protocol):
+    """A table that a verb reads: what it is called, and its rows."""
+
+    @property
+    def side(self) -> str:
+        """What messages call it."""
+
+    @property
+    def all_rows(self) -> DataFrame:
+        """Its rows."""
+
+
+def require_one_reading(inputs: Iterable[Input]) -> None:
     """Refuse inputs that a plan asks for more than once, if Spark would read them again, and they may change."""
     for side in inputs:
         found = _changing(side.all_rows)
@@ -37,14 +49,14 @@ def require_one_reading(inputs: Iterable[Admitted]) -> None:
             raise _refusal(side, *found)
 
 
-def require_unchanging(side: Admitted, why: str) -> None:
+def require_unchanging(side: Input, why: str) -> None:
     """Refuse an input that is read more than once anyway, if it is known to change; functions are taken to be pure."""
     found = changing(optimized(side.all_rows), python=False)
     if found is not None:
         raise _refusal(side, found, why)
 
 
-def _refusal(side: Admitted, what: str, why: str) -> InvalidInputError:
+def _refusal(side: Input, what: str, why: str) -> InvalidInputError:
     return InvalidInputError(
         f"the {side.side} table may give other rows each time that it is read (its plan has {what}), and this call "
         f"would read it more than once, because {why}; persist() or checkpoint() it, or write it and read what was "
@@ -54,13 +66,18 @@ def _refusal(side: Admitted, what: str, why: str) -> InvalidInputError:
 
 def _changing(frame: DataFrame) -> tuple[str, str] | None:
     """What speaks against reading a DataFrame again, and why it would be read again; None if nothing does."""
-    if str(frame.sparkSession.conf.get(REUSE, "true")).lower() != "true":
+    if not reuses(frame.sparkSession):
         found = changing(optimized(frame))
         return None if found is None else (found, f"{REUSE} is off")
     if is_of(frame, "pyspark.sql.connect.dataframe", "DataFrame"):
         found = unequal_seed(optimized(frame.unionAll(frame)))
         return None if found is None else (found, "its seed is drawn anew for each place in a plan; give it a seed")
     return None
+
+
+def reuses(spark: SparkSession) -> bool:
+    """Whether Spark makes equal shuffles, and equal queries within a plan, once."""
+    return str(spark.conf.get(REUSE, "true")).lower() == "true"
 
 
 def optimized(frame: DataFrame) -> str:

@@ -17,12 +17,13 @@ from timeloom.engines.counts.aggregates import aggregate
 from timeloom.engines.counts.counting import Counting, counts_by
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.counting.parts import Part, part_values
-from timeloom.engines.spark.exchange.blocks import END_HOME, SOLE, START_HOME, PackedSide, Parcel
+from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.tasks import BATCH_BYTES, Matcher
-from timeloom.engines.spark.slicing.join_parts import Piece
+from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.tables.keys import NO_KEY, group_keys
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
+from timeloom.kernels.slicing.copies import END_HERE, SOLE, START_HERE
 from timeloom.model.box import Box
 from timeloom.model.measures import Measure
 
@@ -36,7 +37,7 @@ class Best:
     k: int
     by: tuple[str, ...]
 
-    def rows(self, parcel: Parcel, left: PackedSide, counts: Numbers) -> NDArray[np.int32]:
+    def rows(self, parcel: JoinRows, left: PackedSide, counts: Numbers) -> NDArray[np.int32]:
         """The rows, with all that equal the k-th: another task may have fewer."""
         if not self.by:
             return top_rows(counts, self.k, all_ties=True)
@@ -62,7 +63,7 @@ class CountTask:
         for parcel in self.matcher.parcels(batches):
             yield from self._counted(parcel)
 
-    def _counted(self, parcel: Parcel) -> Iterator[pa.RecordBatch]:
+    def _counted(self, parcel: JoinRows) -> Iterator[pa.RecordBatch]:
         left, right = parcel.left.where((parcel.left.bits & SOLE) != 0), parcel.right
         problem = _problem(left, right, parcel.keys)
         counting = cache(partial(Counting, problem, self.boxes))
@@ -106,7 +107,7 @@ class PartialCountTask:
 class PieceCounting:
     """Counts over the pieces of a relation, each between the rows of a slice to which its pairs belong."""
 
-    def __init__(self, left: PackedSide, right: PackedSide, keys: int, pieces: tuple[Piece, ...]) -> None:
+    def __init__(self, left: PackedSide, right: PackedSide, keys: int, pieces: tuple[JoinPart, ...]) -> None:
         self.left, self.right = left, right
         self.parts = [self._part(piece, keys) for piece in pieces]
 
@@ -131,9 +132,9 @@ class PieceCounting:
             found[lefts] = np.minimum(found[lefts], counting.least(values[rights]))
         return found
 
-    def _part(self, piece: Piece, keys: int) -> tuple[Numbers, Numbers, Counting]:
+    def _part(self, piece: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
         """The rows that a piece is about, by their places on their sides: driven ones only at home."""
-        bit = END_HOME if piece.driver.by_end else START_HOME
+        bit = END_HERE if piece.driver.by_end else START_HERE
         chosen = [np.ones(side.rows.size, np.bool_) for side in (self.left, self.right)]
         driven = 0 if piece.driven == "left" else 1
         chosen[driven] = ((self.left, self.right)[driven].bits & bit) != 0
@@ -158,7 +159,7 @@ def _problem(left: PackedSide, right: PackedSide, keys: int) -> Problem:
     return Problem.of(Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), keys)
 
 
-def _right_values(parcel: Parcel, measures: Iterable[Measure], places: dict[str, int]) -> pa.Table:
+def _right_values(parcel: JoinRows, measures: Iterable[Measure], places: dict[str, int]) -> pa.Table:
     """The right columns that are aggregated, under their own names."""
     rows = pa.array(parcel.right.rows)
     names = dict.fromkeys(measure.column for measure in measures if measure.column is not None)

@@ -1,168 +1,94 @@
-"""The rows that a Spark task has received: packed rows of two sides, with their periods read as ticks."""
+"""What travels between tasks: blocks, each the rows of one source for one task and one slice, as an Arrow IPC stream.
 
-import logging
-import warnings
+The shuffle moves a few large values instead of many rows.
+"""
+
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from timeloom.engines.tables.gather import Source
-from timeloom.engines.tables.keys import Keys, shared_keys
-from timeloom.engines.tables.ticks import PeriodTicks, Ticks
-from timeloom.engines.tables.validity import admit
-from timeloom.errors import DroppedRowsWarning, InvalidInputError
-from timeloom.model.period import Period
-from timeloom.model.policy import Policy
+from timeloom.model.ticks import FOREVER, MIN_TICK
 
-Positions = NDArray[np.int32]
+BLOCKS = "task int, source int, slice int, since bigint, until bigint, block binary"
+"""The schema of blocks, wherever they come from and go to."""
 
-_LOG = logging.getLogger("timeloom")
+TASK, BLOCK = "task", "block"
 
-RIGHT, START_HOME, END_HOME, SOLE, FIRST = 1, 2, 4, 8, 16
-"""Bits of a row: its side, whether its start or its end lies in this slice, whether it has no other copy, or is the
-first of several."""
+CHUNK_BYTES = 64 << 20
+"""How much a task takes in hand at a time."""
+
+_FIELDS = pa.schema(
+    [(TASK, pa.int32()), ("source", pa.int32()), ("slice", pa.int32()), ("since", pa.int64()), ("until", pa.int64())]
+)
 
 
-RECEIVED = ["place", "slice", "low", "high", "is_right", "parcel"]
-"""What a task receives: its number, the slice, and where a parcel must be clipped: not before ``low``, before ``high``.
+class Stretch(NamedTuple):
+    """Where a block goes: to one slice of a bucket, numbered from 1, which begins at ``since`` and ends at ``until``.
 
-A bound is null if no row of the parcel reaches beyond it.
-"""
+    Slice 0 has the rows of all buckets of a task that are not cut.
+    """
 
-
-class Packed(NamedTuple):
-    """Packed rows of both sides, with the bits and the slice of each."""
-
-    table: pa.Table
-    bits: NDArray[np.int8]
-    slices: NDArray[np.int32]
+    task: int
+    slice: int = 0
+    since: int = MIN_TICK
+    until: int = FOREVER
 
 
-class Reader(Protocol):
-    """Reads what a task receives; rows that may meet come in the same piece."""
+class Block(NamedTuple):
+    """Rows of one source, in the stretch to which they were sent."""
 
-    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
-        """The rows of a task, in one piece or more."""
-
-
-@dataclass(frozen=True)
-class SideLayout:
-    """Where a side's period and keys stand in a packed row."""
-
-    name: str
-    period: Period
-    start: str
-    end: str
-    keys: tuple[str, ...]
+    source: int
+    stretch: Stretch
+    rows: pa.Table
 
 
-@dataclass(frozen=True)
-class PackedSide:
-    """The rows of one side: their positions among all rows of the task, their ticks and their bits."""
-
-    rows: Positions
-    starts: Ticks
-    ends: Ticks
-    bits: NDArray[np.int8]
-    keys: Keys | None = None
-
-    def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
-        """Some of the rows."""
-        if chosen.all():
-            return self
-        return replace(
-            self,
-            rows=self.rows[chosen],
-            starts=self.starts[chosen],
-            ends=self.ends[chosen],
-            bits=self.bits[chosen],
-            keys=None if self.keys is None else self.keys[chosen],
-        )
+def block_row(rows: pa.Table, source: int, at: Stretch) -> pa.RecordBatch:
+    """A block as a row of Spark's."""
+    numbers = (at.task, source, *at[1:])
+    arrays = [pa.array([number], field.type) for number, field in zip(numbers, _FIELDS, strict=True)]
+    return pa.RecordBatch.from_arrays([*arrays, ipc_column(rows)], names=[*_FIELDS.names, BLOCK])
 
 
-@dataclass(frozen=True)
-class Parcel:
-    """Rows that may meet, split by side. Rows of different slices have different keys, and so never do."""
-
-    packed: Packed
-    source: Source
-    left: PackedSide
-    right: PackedSide
-    keys: int
-
-    @classmethod
-    def of(cls, packed: Packed, layouts: tuple[SideLayout, SideLayout], policy: Policy) -> "Parcel":
-        """Split packed rows by side, judge their periods, and number the keys of those that are admitted."""
-        source = Source(packed.table)
-        is_right = (packed.bits & RIGHT) != 0
-        rows = [np.flatnonzero(chosen).astype(np.int32) for chosen in (~is_right, is_right)]
-        sides = [_side(source, at, packed.bits, layout, policy) for at, layout in zip(rows, layouts, strict=True)]
-        if not layouts[0].keys and not np.diff(packed.slices).any():
-            return cls(packed, source, sides[0], sides[1], 0)
-        tables = [
-            _key_table(source, side.rows, packed.slices, layout) for side, layout in zip(sides, layouts, strict=True)
-        ]
-        names = tables[0].column_names
-        *keys, count = shared_keys(tables[0], tables[1], names, names)
-        left, right = (replace(side, keys=ids) for side, ids in zip(sides, keys, strict=True))
-        return cls(packed, source, left, right, count)
-
-    def __len__(self) -> int:
-        return int(self.packed.table.num_rows)
-
-    @property
-    def row_bytes(self) -> int:
-        """The size of a row on average."""
-        return int(self.packed.table.nbytes) // max(1, len(self))
-
-    @cached_property
-    def starts(self) -> Ticks:
-        """The starts of all rows."""
-        return self._together(self.left.starts, self.right.starts)
-
-    @cached_property
-    def ends(self) -> Ticks:
-        """The ends of all rows."""
-        return self._together(self.left.ends, self.right.ends)
-
-    def _together(self, left: Ticks, right: Ticks) -> Ticks:
-        ticks = np.empty(len(self), np.int64)
-        ticks[self.left.rows], ticks[self.right.rows] = left, right
-        return ticks
+def received(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
+    """The blocks that a task receives."""
+    for batch in batches:
+        for number in range(batch.num_rows):
+            task, source, *rest = (batch.column(name)[number].as_py() for name in _FIELDS.names)
+            yield Block(source, Stretch(task, *rest), read_ipc(batch.column(BLOCK)[number]))
 
 
-def _side(source: Source, rows: Positions, bits: NDArray[np.int8], layout: SideLayout, policy: Policy) -> PackedSide:
-    at = pa.array(rows)
-    table = pa.table({name: source.take(name, at) for name in dict.fromkeys((layout.start, layout.end))})
-    kept, starts, ends, _ = admitted(table, layout, policy)
-    kept = rows if kept.size == rows.size else rows[kept]
-    return PackedSide(kept, starts, ends, bits[kept])
+def ipc_column(table: pa.Table) -> pa.Array:
+    """A column of one value: a table as an Arrow IPC stream."""
+    stream = ipc_stream(table)
+    ends = pa.py_buffer(np.array([0, stream.size], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, ends, stream])
 
 
-def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Positions, Ticks, Ticks, PeriodTicks]:
-    """Judge the packed rows of a side: positions and ticks of the valid ones. The log tells of dropped ones."""
-    period = layout.period
-    position = f"{period.start} {period.end} row"
-    rows = pa.array(np.arange(table.num_rows, dtype=np.int32))
-    periods = pa.table({period.start: table[layout.start], period.end: table[layout.end], position: rows})
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DroppedRowsWarning)
-            found = admit(periods, period, layout.name, policy)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"in one task of the join, {error}") from None
-    for warning in caught:
-        _LOG.warning("in one task of the join, %s", warning.message)
-    return np.asarray(found.table[position].combine_chunks()), found.starts, found.ends, found.ticks
+def ipc_stream(table: pa.Table) -> pa.Buffer:
+    """A table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
 
 
-def _key_table(source: Source, rows: Positions, slices: NDArray[np.int32], layout: SideLayout) -> pa.Table:
-    at = pa.array(rows)
-    columns = [source.take(place, at) for place in layout.keys]
-    names = [f"k{number}" for number in range(len(columns))]
-    return pa.table([*columns, pa.array(slices[rows])], names=[*names, "slice"])
+def read_ipc(stream: pa.BinaryScalar) -> pa.Table:
+    """The table in an Arrow IPC stream."""
+    return pa.ipc.open_stream(stream.as_buffer()).read_all()
+
+
+def chunks(batches: Iterator[pa.RecordBatch], size: int = CHUNK_BYTES) -> Iterator[pa.Table]:
+    """Put batches together until they have so many bytes."""
+    chunk: list[pa.RecordBatch] = []
+    filled = 0
+    for batch in batches:
+        if batch.num_rows:
+            chunk.append(batch)
+            filled += batch.nbytes
+        if filled >= size:
+            yield pa.Table.from_batches(chunk)
+            chunk, filled = [], 0
+    if chunk:
+        yield pa.Table.from_batches(chunk)

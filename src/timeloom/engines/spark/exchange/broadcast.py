@@ -5,17 +5,16 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.packing import Packing
 from timeloom.engines.spark.exchange.distribution import Sent
 from timeloom.engines.spark.exchange.prefilter import SMALL, STREAM, SmallSide
 from timeloom.engines.spark.exchange.readers import StreamedRows
-from timeloom.engines.spark.matching.tasks import ValidRows
-from timeloom.engines.spark.slicing.join_parts import Piece
-from timeloom.engines.spark.slicing.range_columns import TOUCHED, presence
-from timeloom.engines.spark.slicing.slices import in_first_row
+from timeloom.engines.spark.exchange.undecided import ValidRows, undecided_schema
+from timeloom.engines.spark.slicing.join_parts import JoinPart
+from timeloom.engines.spark.slicing.range_columns import TOUCHED, tick_range_columns
+from timeloom.engines.spark.slicing.sample import in_first_row
 from timeloom.engines.tables.validity import VALID
 
 
@@ -33,7 +32,7 @@ class Broadcast:
 
     streamed: Sent
     small: Sent
-    pieces: tuple[Piece, ...]
+    parts: tuple[JoinPart, ...]
     packing: Packing
     keeps_streamed: bool
     known_small: bool
@@ -52,8 +51,8 @@ class Broadcast:
 
     @cached_property
     def side(self) -> DataFrame:
-        """One row with the small side and its sieve, also if there are no rows."""
-        task = SmallSide(self.small.layout, self.pieces, self.small.admitted.policy)
+        """One row with the small side and its prefilter, also if there are no rows."""
+        task = SmallSide(self.small.layout, self.parts, self.small.admitted.policy)
         return sent_to_all(mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items())))
 
     def rows(self) -> DataFrame:
@@ -67,10 +66,10 @@ class Broadcast:
         if self.shuffled is not None:
             rows = self.streamed.rows.select(*columns).repartition(self.shuffled)
             return rows.join(self.side, F.lit(True)).select(*rows.columns, stream)
-        joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._sifted()
+        joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._prefiltered()
         return joined.select(*columns, stream)
 
-    def _sifted(self) -> DataFrame:
+    def _prefiltered(self) -> DataFrame:
         """The streamed rows that may match something, and those that are invalid, with the small side."""
         verdict = self.streamed.admitted.verdict
         return self.present.join(self.side, F.expr(f"{verdict} <> {VALID} OR size(before) = 0 OR {TOUCHED}"))
@@ -80,7 +79,7 @@ class Broadcast:
         """The streamed rows with their ticks, and the first and the last tick that they must be present at."""
         admitted = self.streamed.admitted
         ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
-        ends = dict(zip(("low", "high"), presence(admitted.side, self.pieces), strict=True))
+        ends = dict(zip(("low", "high"), tick_range_columns(admitted.side, self.parts), strict=True))
         rows = self.streamed.rows
         for columns in (ticks, ends):
             rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()})
@@ -90,11 +89,9 @@ class Broadcast:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
         if side == self.streamed.admitted.side:
             return None
-        places = self.packing.places(self.small.admitted).values()
-        kinds = [T.StructField(f"p{place}", self.packing.types[place]) for place in places]
-        ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
-        task = ValidRows(self.small.layout, self.small.admitted.policy, tuple(kind.name for kind in kinds))
-        return mapped(self.gathered, task, T.StructType([*ticks, *kinds]))
+        schema = undecided_schema(self.small.admitted, self.packing)
+        task = ValidRows(self.small.layout, self.small.admitted.policy, tuple(schema.names[2:]))
+        return mapped(self.gathered, task, schema)
 
 
 def sent_to_all(made: DataFrame) -> DataFrame:

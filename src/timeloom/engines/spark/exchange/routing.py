@@ -1,27 +1,93 @@
-"""Parcels dealt out to time slices, in SQL: there are few of them, so this costs nothing per row."""
+"""Where rows go: each to its task, and rows of buckets that are cut to every slice that they touch."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
-from timeloom.engines.spark.slicing.boundaries import Slicing
-from timeloom.engines.spark.slicing.slices import SLICES, number
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.engines.spark.exchange.blocks import Stretch
+from timeloom.engines.spark.slicing.cuts import Cuts
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.tables.ticks import Ticks
+from timeloom.kernels.slicing.copies import ONLY, deal_copies, number_slices
+from timeloom.model.ticks import FOREVER, MIN_TICK
+
+Positions = NDArray[np.int32]
+Bits = NDArray[np.int8]
 
 
-def dealt(parcels: DataFrame, cuts: Column, slicing: Slicing) -> DataFrame:
-    """Send each parcel to every slice that it touches. By key, only homes with too many rows are cut."""
-    if slicing.slices == 1:
-        nowhere = "CAST(NULL AS BIGINT)"
-        columns = ["home AS place", "0 AS slice", f"{nowhere} AS low", f"{nowhere} AS high", "is_right", "parcel"]
-        return parcels.selectExpr(*columns)
-    cut = "low IS NOT NULL AND array_contains(cuts.hot, home)" if slicing.by_key else "low IS NOT NULL"
-    known = parcels.withColumn("cuts", cuts).withColumn("bounds", F.expr(f"CASE WHEN {cut} THEN cuts.bounds END"))
-    placed = number(known, {"first": "low", "last": "high"}, slicing.slices)
-    copied = placed.withColumn("slice", F.explode(F.expr(SLICES)))
-    return copied.selectExpr(
-        f"pmod(home + slice, {slicing.slices}) AS place",
-        "slice",
-        "CASE WHEN slice > first THEN get(bounds, slice - 1) END AS low",
-        "CASE WHEN slice < last THEN get(bounds, slice) END AS high",
-        "is_right",
-        "parcel",
+class RowTicks(NamedTuple):
+    """The ticks of rows, and from which tick to which each must be present; if nowhere, low > high."""
+
+    starts: Ticks
+    ends: Ticks
+    low: Ticks
+    high: Ticks
+
+    def take(self, rows: Positions) -> "RowTicks":
+        """Some of the rows."""
+        return RowTicks(*(ticks[rows] for ticks in self))
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Copies of rows, stretch by stretch: the row and the bits of each, where stretches begin, where the last ends."""
+
+    rows: Positions
+    bits: Bits
+    stretches: list[Stretch]
+    edges: list[int]
+
+
+def routed(rows: int, keys: Ticks | None, ticks: RowTicks | None, cuts: Cuts, slicing: Slicing) -> Routed:
+    """Route so many rows by the hashes of their keys, or all as one bucket. Ticks are needed if there are cuts."""
+    buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
+    if not cuts.bounds:
+        return _whole(np.arange(rows, dtype=np.int32), buckets, slicing.tasks)
+    assert ticks is not None
+    whole = np.isin(buckets, list(cuts.bounds), invert=True)
+    found = [_whole(np.flatnonzero(whole).astype(np.int32), buckets[whole], slicing.tasks)] if whole.any() else []
+    for bucket, bounds in cuts.bounds.items():
+        mine = np.flatnonzero(buckets == bucket).astype(np.int32)
+        if mine.size:
+            some = ticks if mine.size == rows else ticks.take(mine)
+            found.append(_cut(mine, some, bounds, bucket, slicing.tasks))
+    return found[0] if len(found) == 1 else _together(found)
+
+
+def _whole(rows: Positions, buckets: Ticks, count: int) -> Routed:
+    """Rows of buckets that are not cut, by their tasks."""
+    bits = np.full(rows.size, ONLY, np.int8)
+    if count == 1:
+        return Routed(rows, bits, [Stretch(0)], [0, rows.size])
+    tasks = (buckets % count).astype(np.int16 if count < 2**15 else np.int64)
+    order = np.argsort(tasks, kind="stable")
+    edges = np.searchsorted(tasks[order], np.arange(count + 1))
+    return Routed(rows[order], bits, [Stretch(task) for task in range(count)], edges.tolist())
+
+
+def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, bucket: int, tasks: int) -> Routed:
+    """Copies of the rows of one bucket for each of its slices, which go to one task after the other."""
+    firsts, lasts = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
+    sizes = np.zeros(bounds.size + 1, np.int64)
+    number_slices(ticks.low, ticks.high, bounds, firsts, lasts, sizes)
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    copies, bits = np.empty(edges[-1], np.int32), np.empty(edges[-1], np.int8)
+    deal_copies(ticks.starts, ticks.ends, bounds, firsts, lasts, edges[:-1].copy(), copies, bits)
+    stretches = [
+        Stretch((bucket + number) % tasks, number + 1, since, until)
+        for number, (since, until) in enumerate(pairwise([MIN_TICK, *bounds.tolist(), FOREVER]))
+    ]
+    return Routed(rows[copies], bits, stretches, edges.tolist())
+
+
+def _together(parts: list[Routed]) -> Routed:
+    shifts = np.cumsum([0, *(part.rows.size for part in parts)]).tolist()
+    return Routed(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.bits for part in parts]),
+        [stretch for part in parts for stretch in part.stretches],
+        [*(edge + shift for part, shift in zip(parts, shifts, strict=False) for edge in part.edges[:-1]), shifts[-1]],
     )

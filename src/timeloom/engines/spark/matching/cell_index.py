@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.spark.exchange.blocks import SideLayout, admitted
+from timeloom.engines.spark.exchange.packed_rows import SideLayout, admitted
 from timeloom.engines.spark.matching.runs import Numbers, stretches
-from timeloom.engines.spark.slicing.join_parts import Piece
-from timeloom.engines.spark.slicing.tick_ranges import reach
+from timeloom.engines.spark.slicing.join_parts import JoinPart
+from timeloom.engines.spark.slicing.tick_ranges import tick_range
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.model.policy import Policy
 
@@ -140,7 +140,7 @@ class IndexedSide:
     """Turns all rows of a side into one: an index, where each piece wants each row to be, and some columns."""
 
     layout: SideLayout
-    pieces: tuple[Piece, ...]
+    pieces: tuple[JoinPart, ...]
     policy: Policy
     columns: tuple[str, ...]
 
@@ -152,12 +152,12 @@ class IndexedSide:
 
     def _row(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         rows, starts, ends, _ = admitted(table, self.layout, self.policy)
-        low, high = reach(self.layout.name, self.pieces, starts, ends)
+        low, high = tick_range(self.layout.name, self.pieces, starts, ends)
         some = np.flatnonzero(low <= high)
         if not some.size:
             return
         starts, ends, table = starts[some], ends[some], table.take(pa.array(rows[some]))
-        reaches = [ticks for piece in self.pieces for ticks in reach(self.layout.name, [piece], starts, ends)]
+        reaches = [ticks for piece in self.pieces for ticks in tick_range(self.layout.name, [piece], starts, ends)]
         columns = CellIndex.of(starts, low[some], high[some]).row
         columns += [_alone(values) for values in (pa.array(np.stack(reaches, axis=1).ravel()), *self._values(table))]
         yield pa.RecordBatch.from_arrays(columns, names=[*INDEX, REACHES, *value_names(len(self.columns))])

@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.joins.drivers import exact_pieces
 from timeloom.engines.spark.matching.runs import COUNTS, FIRSTS, FLIP, names
-from timeloom.engines.spark.slicing.join_parts import POINT, Piece, spread
+from timeloom.engines.spark.slicing.join_parts import POINT, JoinPart, spread
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn
 
@@ -16,7 +16,9 @@ MOST_COLUMNS = 16
 """A result with more columns is not written out in SQL: the code that Spark makes for it must stay small."""
 
 
-def suits(spark: SparkSession, request: JoinRequest, pieces: Sequence[Piece], columns: Sequence[OutputColumn]) -> bool:
+def suits(
+    spark: SparkSession, request: JoinRequest, pieces: Sequence[JoinPart], columns: Sequence[OutputColumn]
+) -> bool:
     """Tell whether the pairs of a join can be sent as runs: they are runs, and are columns of one side each.
 
     Without code of Spark's own making, each pair would cost a copy of its block. Rows that match at most a few others

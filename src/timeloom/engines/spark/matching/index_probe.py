@@ -17,8 +17,8 @@ from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.validity import Admitted
 from timeloom.engines.spark.exchange.broadcast import Broadcast, sent_to_all
 from timeloom.engines.spark.matching.cell_index import INDEX, REACHES, IndexedSide, value_names
-from timeloom.engines.spark.slicing.join_parts import Piece
-from timeloom.engines.spark.slicing.range_columns import TOUCHED, cell, presence, since_base
+from timeloom.engines.spark.slicing.join_parts import JoinPart
+from timeloom.engines.spark.slicing.range_columns import TOUCHED, cell, since_base, tick_range_columns
 from timeloom.engines.tables.validity import REMEDY
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
@@ -32,7 +32,7 @@ TIMES_LARGER = 32
 MOST_PIECES = 4
 
 
-def suits(policy: Policy, pieces: Sequence[Piece], small: int | None, streamed: int | None) -> bool:
+def suits(policy: Policy, pieces: Sequence[JoinPart], small: int | None, streamed: int | None) -> bool:
     """Tell whether sides of these sizes suit, if the relation does; only tasks can report which rows they drop."""
     return (
         policy.on_invalid != "drop"
@@ -55,7 +55,7 @@ class Probing:
     @property
     def side(self) -> DataFrame:
         """One row with the small side and its index."""
-        small, pieces = self.plan.small, self.plan.pieces
+        small, pieces = self.plan.small, self.plan.parts
         places = self.plan.packing.places(small.admitted)
         task = IndexedSide(
             small.layout, pieces, small.admitted.policy, tuple(f"p{places[name]}" for name in self._values)
@@ -80,9 +80,9 @@ class Probing:
 
     def result(self) -> DataFrame:
         """The pairs."""
-        admitted, pieces = self.plan.streamed.admitted, self.plan.pieces
+        admitted, pieces = self.plan.streamed.admitted, self.plan.parts
         carried = [admitted.column(self._name(column)) for column in self.columns if not self._is_small(column)]
-        reaches = [text for piece in pieces for text in presence(admitted.side, [piece])]
+        reaches = [text for piece in pieces for text in tick_range_columns(admitted.side, [piece])]
         asked = {f"reach_{number}": text for number, text in enumerate(reaches)}
         located = {"begin": _offset("low"), "own": _offset("low", 1), "stop": _offset("high", 1)}
         rows = self._touching().withColumns({f"{tick}_cell": F.expr(cell(tick)) for tick in ("low", "high")})

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.joins.forward_scan import Scan
-from timeloom.engines.spark.exchange.blocks import PackedSide, Parcel
+from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.kernels.slicing import run_windows as windows
 
@@ -62,7 +62,7 @@ class RunTask:
             for scan, left, right in self.matcher.scans(parcel):
                 yield from self._blocks(parcel, scan, left, right)
 
-    def _blocks(self, parcel: Parcel, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
+    def _blocks(self, parcel: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
         window = min(WINDOW, max(1, WINDOW_BYTES // max(1, parcel.row_bytes)).bit_length() - 1)
         blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS >> (WINDOW - window))

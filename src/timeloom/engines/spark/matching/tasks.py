@@ -12,22 +12,12 @@ from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.drivers import exact_pieces
 from timeloom.engines.joins.forward_scan import Scan, drive
 from timeloom.engines.joins.problem import Problem, Side
-from timeloom.engines.spark.exchange.blocks import (
-    END_HOME,
-    FIRST,
-    RIGHT,
-    SOLE,
-    START_HOME,
-    PackedSide,
-    Parcel,
-    Reader,
-    SideLayout,
-    admitted,
-)
-from timeloom.engines.spark.slicing.join_parts import Piece
+from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide, Reader, SideLayout
+from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.tables.gather import NO_ROW, Rows, positions
 from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.kernels.slicing.copies import END_HERE, SOLE, START_HERE
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
 
@@ -45,30 +35,30 @@ class Matcher:
     reader: Reader
     left: SideLayout
     right: SideLayout
-    pieces: tuple[Piece, ...]
+    pieces: tuple[JoinPart, ...]
     policy: Policy
     algorithm: str
 
-    def parcels(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Parcel]:
+    def parcels(self, batches: Iterator[pa.RecordBatch]) -> Iterator[JoinRows]:
         """Everything that the task receives."""
         for packed in self.reader.read(batches):
-            yield Parcel.of(packed, (self.left, self.right), self.policy)
+            yield JoinRows.of(packed, (self.left, self.right), self.policy)
 
-    def pairs(self, parcel: Parcel, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
+    def pairs(self, parcel: JoinRows, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
         """All pairs, in batches of at most so many: as positions, or as the values that the packed rows have."""
         for piece in self.pieces:
             left, right, problem = _posed(parcel, piece)
             given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
             yield from find(problem, (piece.box,), self.algorithm).batches(rows, *given)
 
-    def scans(self, parcel: Parcel) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
+    def scans(self, parcel: JoinRows) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
         """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such."""
         for piece in self.pieces:
             left, right, problem = _posed(parcel, piece)
             for scan in drive(problem, exact_pieces(piece.box) or ()):
                 yield scan, left, right
 
-    def matched(self, parcel: Parcel) -> NDArray[np.bool_]:
+    def matched(self, parcel: JoinRows) -> NDArray[np.bool_]:
         """Which of the packed rows are in a pair."""
         seen = np.zeros(len(parcel), np.bool_)
         for lefts, rights in self.pairs(parcel, 1 << 22):
@@ -102,7 +92,7 @@ class JoinTask:
                 for first in range(0, lefts.size, rows):
                     yield self._assemble(parcel, lefts[first : first + rows], rights[first : first + rows])
 
-    def _plain(self, parcel: Parcel) -> Values | None:
+    def _plain(self, parcel: JoinRows) -> Values | None:
         """The values of the result, if it is pairs of one plain column of each side: these need no positions.
 
         Only values of eight bytes: for each other width the kernels would have to be compiled once more.
@@ -119,7 +109,7 @@ class JoinTask:
         left, right = sorted(self.columns, key=lambda column: column.origin)
         return [self.places[0][left.left], self.places[1][right.right]]
 
-    def _written(self, parcel: Parcel, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
+    def _written(self, parcel: JoinRows, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
         kinds = [parcel.source.column(f"p{place}").type for place in self._places()]
         names = [column.name for column in self.columns]
         order = 1 if self.columns[0].origin == "left" else -1
@@ -130,7 +120,7 @@ class JoinTask:
             ]
             yield pa.RecordBatch.from_arrays(arrays[::order], names=names)
 
-    def _found(self, parcel: Parcel, rows: int) -> Iterator[tuple[Rows, Rows]]:
+    def _found(self, parcel: JoinRows, rows: int) -> Iterator[tuple[Rows, Rows]]:
         if self.how in ("semi", "anti"):
             chosen = self.matcher.matched(parcel) == (self.how == "semi")
             yield _alone(parcel.left, chosen)
@@ -146,7 +136,7 @@ class JoinTask:
         if self.how in ("right", "full"):
             yield _alone(parcel.right, ~seen)[::-1]
 
-    def _assemble(self, parcel: Parcel, lefts: Rows, rights: Rows) -> pa.RecordBatch:
+    def _assemble(self, parcel: JoinRows, lefts: Rows, rights: Rows) -> pa.RecordBatch:
         """Gather the output columns for pairs of packed rows."""
         at = positions(lefts), positions(rights)
         arrays = [self._column(parcel, column, at, lefts, rights) for column in self.columns]
@@ -155,7 +145,7 @@ class JoinTask:
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def _column(
-        self, parcel: Parcel, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
+        self, parcel: JoinRows, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
     ) -> pa.Array:
         if column.origin in ("overlap_start", "overlap_end"):
             times = (parcel.starts[lefts], parcel.ends[lefts]), (parcel.starts[rights], parcel.ends[rights])
@@ -190,56 +180,15 @@ class MatchedTask:
             yield pa.RecordBatch.from_arrays([pa.array(found.starts), pa.array(found.ends), *keys], names=names)
 
 
-@dataclass(frozen=True)
-class FirstCopies:
-    """Of the rows of a side that are in several tasks, those whose first copy is here: their ticks, and columns."""
-
-    reader: Reader
-    layout: SideLayout
-    policy: Policy
-    names: tuple[str, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Choose the rows of one partition."""
-        side = RIGHT if self.layout.name == "right" else 0
-        for packed in self.reader.read(batches):
-            chosen = np.flatnonzero((packed.bits & (RIGHT | SOLE | FIRST)) == (side | FIRST))
-            table = packed.table.select(list(dict.fromkeys([self.layout.start, self.layout.end, *self.names])))
-            yield from _ticked(table.take(pa.array(chosen)), self.layout, self.policy, self.names)
-
-
-@dataclass(frozen=True)
-class ValidRows:
-    """All valid rows of a side: their ticks, and columns."""
-
-    layout: SideLayout
-    policy: Policy
-    names: tuple[str, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Choose the rows of one partition."""
-        received = [batch for batch in batches if batch.num_rows]
-        if received:
-            yield from _ticked(pa.Table.from_batches(received), self.layout, self.policy, self.names)
-
-
-def _ticked(rows: pa.Table, layout: SideLayout, policy: Policy, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The valid rows with their ticks."""
-    kept, starts, ends, _ = admitted(rows, layout, policy)
-    valid = rows if kept.size == rows.num_rows else rows.take(pa.array(kept))
-    columns = [pa.array(starts), pa.array(ends), *(valid[name] for name in names)]
-    yield from pa.table(columns, ["start", "end", *names]).to_batches()
-
-
-def _sides(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide]:
+def _sides(parcel: JoinRows, piece: JoinPart) -> tuple[PackedSide, PackedSide]:
     """Both sides for a piece: of the driven one only the rows whose point has its home here."""
-    bit = END_HOME if piece.driver.by_end else START_HOME
+    bit = END_HERE if piece.driver.by_end else START_HERE
     if piece.driven == "left":
         return parcel.left.where((parcel.left.bits & bit) != 0), parcel.right
     return parcel.left, parcel.right.where((parcel.right.bits & bit) != 0)
 
 
-def _posed(parcel: Parcel, piece: Piece) -> tuple[PackedSide, PackedSide, Problem]:
+def _posed(parcel: JoinRows, piece: JoinPart) -> tuple[PackedSide, PackedSide, Problem]:
     """Both sides for a piece, and what is to be found."""
     left, right = _sides(parcel, piece)
     sides = Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys)
@@ -252,5 +201,5 @@ def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:
     return rows, np.full(rows.size, NO_ROW, np.int32)
 
 
-def _taken(parcel: Parcel, place: int, rows: pa.Array) -> pa.Array:
+def _taken(parcel: JoinRows, place: int, rows: pa.Array) -> pa.Array:
     return parcel.source.take(f"p{place}", rows).combine_chunks()

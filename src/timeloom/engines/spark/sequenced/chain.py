@@ -8,28 +8,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.columns.faults import fault
+from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.keys import no_key, shared_hashes
-from timeloom.engines.spark.columns.packing import packed_columns, shared_places
-from timeloom.engines.spark.columns.ticks import literal
 from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.exchange.blocks import BLOCK
+from timeloom.engines.spark.exchange.plan import Exchange, Source
+from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.chain_columns import Traced
-from timeloom.engines.spark.sequenced.chain_parts import FIRSTS, Arrivals
+from timeloom.engines.spark.sequenced.chain_parts import FIRSTS, Arrivals, ChainTable
 from timeloom.engines.spark.sequenced.chain_task import ChainTask, FirstStarts, Output
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
-from timeloom.engines.spark.slicing.slices import in_first_row, sample_rank
+from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns
+from timeloom.engines.spark.slicing.sample import in_first_row
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import VALID
-from timeloom.model.ticks import FOREVER, MIN_TICK
 
 KEPT = {"inner": (), "left": (0,), "right": (-1,), "anti": (0,)}
-"""The tables whose rows without a partner are in the result, by their places in the chain; with ``full`` all are."""
+"""The tables whose rows without a partner are in the result, by their numbers in the chain; with ``full`` all are."""
 
 
 @dataclass(frozen=True)
@@ -41,33 +44,31 @@ class Chain:
     inputs: tuple[Admitted, ...]
     keys: tuple[tuple[str, ...], ...]
     wanted: tuple[tuple[str, ...], ...]
-    slicing: GroupSlicing
+    slicing: Slicing
     algorithm: str = "auto"
-
-    @cached_property
-    def packing(self) -> tuple[tuple[T.DataType, ...], list[dict[str, int]]]:
-        """The types of the places of a packed row, and where the columns of each table stand."""
-        wanted = [(*keys, *names) for keys, names in zip(self.keys, self.wanted, strict=True)]
-        return shared_places([side.schema for side in self.inputs], wanted)
-
-    def place(self, table: int, name: str) -> str:
-        """Where a column stands in a packed row."""
-        return f"p{self.packing[1][table][name]}"
 
     def outputs(self, columns: Sequence[Traced]) -> tuple[Output, ...]:
         """Where tasks find the columns of a result."""
         return tuple(
-            Output(tuple((table, self.place(table, name)) for table, name in column.sources), column.tick)
+            Output(tuple((table, self.inputs[table].column(name)) for table, name in column.sources), column.tick)
             for column in columns
         )
 
-    @property
+    @cached_property
     def arrivals(self) -> Arrivals:
         """How tasks read the rows."""
-        keys = tuple(tuple(self.place(table, name) for name in names) for table, names in enumerate(self.keys))
-        sides = tuple((side.side, side.period) for side in self.inputs)
-        policy, count = self.inputs[0].policy, self.slicing.partitions
-        return Arrivals(self.verb, sides, policy, keys, count, self.slicing.slices > 1)
+        tables = tuple(map(self._table, range(len(self.inputs))))
+        return Arrivals(self.verb, tables, self.inputs[0].policy, self.slicing.slices > 1)
+
+    def _table(self, number: int) -> ChainTable:
+        side, names = self.inputs[number], self._names(number)
+        arrow = arrow_schema(T.StructType([side.schema[name] for name in names]), side.side)
+        schema = arrow.empty_table().rename_columns([side.column(name) for name in names]).schema
+        return ChainTable(side.side, side.period, schema, tuple(map(side.column, self.keys[number])))
+
+    def _names(self, number: int) -> list[str]:
+        """The columns of a table that are sent."""
+        return list(dict.fromkeys([*self.keys[number], *self.wanted[number]]))
 
     def result(self, columns: Sequence[Output], schema: T.StructType, writer: PeriodWriter) -> DataFrame:
         """The plan of the result, with these columns."""
@@ -79,67 +80,39 @@ class Chain:
         return mapped(rows, task, schema)
 
     def sent(self) -> DataFrame:
-        """The rows of all tables, shuffled: a copy for each slice."""
-        packed = [self._ticked(table, self._packed(table)) for table in range(len(self.inputs))]
-        ranked = [self._ticked(table, [self._rank(table)]) for table in range(len(self.inputs))]
-        placed = self.slicing.placed(_union(packed), _union(ranked))
-        count = self.slicing.partitions
-        number = f"CASE WHEN bounds IS NULL THEN 0 ELSE slice + 1 END * {len(self.inputs)} + source"
-        place = f"pmod(pmod(key, {count}) + slice, {count})"
-        since = f"CASE WHEN slice > 0 THEN get(bounds, slice - 1) ELSE {literal(MIN_TICK)} END AS since"
-        until = f"coalesce(get(bounds, slice), {literal(FOREVER)}) AS until"
-        cut = self.slicing.copied(placed).selectExpr(
-            f"CAST({number} AS BIGINT) * {count} + {place} AS tag",
-            "start",
-            "end",
-            *([since, until] if self.arrivals.sliced else []),
-            *(["fault"] if self._judging else []),
-            *(f"p{at}" for at in range(len(self.packing[0]))),
-        )
-        return cut.repartitionById(count, F.expr(f"CAST(pmod(tag, {count}) AS INT)"))
+        """The rows of all tables, shuffled: whole, a copy for each slice."""
+        return Exchange(tuple(map(self._source, range(len(self.inputs)))), self.slicing).rows()
+
+    def _source(self, number: int) -> Source:
+        side = self.inputs[number]
+        faults = [f"{fault(side)} AS {FAULT}"] if side.policy.judges else []
+        rows = self._ticked(number, [*faults, *(side.column(name) for name in self._names(number))])
+        timed = self._ticked(number, []).where(f"{START} < {END}")
+        reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
+        return Source(rows if self.keys[number] else rows.drop(KEY), timed, (START, END), KEY, reader)
 
     def _with_first_starts(self, rows: DataFrame) -> DataFrame:
         """Tell each partition when the tables begin in each slice. Spark shuffles the rows once for both uses."""
-        found = mapped(rows, FirstStarts(self.arrivals), "parcel binary")
-        gathered = found.agg(F.expr("aggregate(collect_list(parcel), X'', (a, b) -> concat(a, b))").alias(FIRSTS))
+        found = mapped(rows, FirstStarts(self.arrivals), f"{BLOCK} binary")
+        together = f"aggregate(collect_list({BLOCK}), X'', (a, b) -> concat(a, b))"
+        gathered = found.agg(F.expr(together).alias(FIRSTS))
         joined = rows.join(F.broadcast(gathered), F.lit(True))
         return joined.withColumn(FIRSTS, in_first_row(F.col(FIRSTS)))
-
-    @property
-    def _judging(self) -> bool:
-        return self.inputs[0].policy.judges
 
     @cached_property
     def _hashes(self) -> list[str]:
         return shared_hashes(self.inputs, self.keys)
 
-    def _packed(self, table: int) -> list[Column]:
-        side = self.inputs[table]
-        faults = [F.expr(f"{fault(side)} AS fault")] if self._judging else []
-        return [*faults, *packed_columns(side, self.packing[1][table], self.packing[0])]
-
-    def _rank(self, table: int) -> Column:
-        return F.expr(f"{sample_rank(self.inputs[table], self._hashes[table])} AS rank")
-
-    def _ticked(self, table: int, columns: list[Column]) -> DataFrame:
-        """Rows with key and ticks, and the ticks from ``low`` to ``high`` at which they must be present."""
-        side, names = self.inputs[table], self.keys[table]
+    def _ticked(self, number: int, columns: list[str]) -> DataFrame:
+        """Rows with key and ticks; invalid ones have none."""
+        side, names = self.inputs[number], self.keys[number]
         kept = KEPT.get(self.how)
         rows, valid = side.rows, f"{side.verdict} = {VALID}"
-        if names and kept is not None and table not in [at % len(self.inputs) for at in kept]:
+        if names and kept is not None and number not in [at % len(self.inputs) for at in kept]:
             rows = rows.where(f"NOT {no_key(side, names)} OR NOT {valid}")
-        ticked = rows.select(
-            F.lit(table).alias("source"),
-            F.expr(f"CAST({self._hashes[table]} AS BIGINT) AS key"),
-            F.expr(f"CASE WHEN {valid} THEN {side.columns.start} END AS start"),
-            F.expr(f"CASE WHEN {valid} THEN {side.columns.end} END AS end"),
+        return rows.selectExpr(
+            f"CAST({self._hashes[number]} AS BIGINT) AS {KEY}",
+            f"CASE WHEN {valid} THEN {side.columns.start} END AS {START}",
+            f"CASE WHEN {valid} THEN {side.columns.end} END AS {END}",
             *columns,
         )
-        return ticked.withColumns({"low": F.col("start"), "high": F.expr("end - 1" if self.how == "inner" else "end")})
-
-
-def _union(frames: list[DataFrame]) -> DataFrame:
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionAll(frame)
-    return whole

@@ -5,15 +5,16 @@ that decides where that is, is there. Where it ends may be decided by a row that
 the first one counts, so a task is told when that is: a marker, an instant of its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeloom.engines.spark.columns.faults import judged
-from timeloom.engines.spark.exchange.dispatch import sealed_column
+from timeloom.engines.spark.columns.faults import FAULT, judged
+from timeloom.engines.spark.exchange.blocks import BLOCK, Block, ipc_column, received
+from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.keys import NO_KEY, Keys, shared_keys
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.model.period import Period
@@ -23,7 +24,7 @@ from timeloom.model.ticks import MIN_TICK
 FIRSTS = "firsts"
 """The column whose first value in a partition has the first starts of all tables in all slices but the first."""
 
-START, END, SLICE, TABLE = "start", "end", "slice", "table"
+SLICE, SINCE, UNTIL, TABLE = "slice", "since", "until", "table"
 
 
 @dataclass(frozen=True)
@@ -42,62 +43,85 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Arrivals:
-    """How rows of several tables arrive; ``keys`` are the places of each table's key columns.
+class ChainTable:
+    """A table of a chain: what messages call it, its period, the columns that are sent, and which of them are keys."""
 
-    The tag of a row is the slice (from 1; 0 if its group is not cut), the table and the partition, in this order.
-    """
+    side: str
+    period: Period
+    schema: pa.Schema
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How rows of several tables arrive: in blocks, each of one table."""
 
     verb: str
-    sides: tuple[tuple[str, Period], ...]
+    tables: tuple[ChainTable, ...]
     policy: Policy
-    keys: tuple[tuple[str, ...], ...]
-    partitions: int
     sliced: bool
 
-    def parts(self, table: pa.Table) -> list[Part]:
-        """The rows of each table, without those that are dropped; the policy may refuse some."""
-        markers: list[pa.Table] = []
-        if FIRSTS in table.column_names:
-            sent = table[FIRSTS][0]
-            markers = list(_streams(sent.as_buffer())) if sent.is_valid else []
-            table = table.drop_columns([FIRSTS])
-        found = []
-        for rows, (side, period), places in zip(self._split(table), self.sides, self.keys, strict=True):
-            if "fault" in rows.column_names:
-                rows = judged(rows, "fault", period, side, self.policy, self.verb)
-            found.append(self._part(rows, places))
-        return _with_markers(found, markers) if markers else found
+    def parts(self, batches: Iterator[pa.RecordBatch]) -> list[Part]:
+        """What a task has of each table, without rows that are dropped, or nothing; the policy may refuse some."""
+        known = [batch for batch in batches if batch.num_rows]
+        if not known:
+            return []
+        blocks = list(received(iter(known)))
+        found = [self._part(number, blocks, self._judged) for number in range(len(self.tables))]
+        if FIRSTS not in known[0].schema.names or not known[0].column(FIRSTS)[0].is_valid:
+            return found
+        return _with_markers(found, list(_streams(known[0].column(FIRSTS)[0].as_buffer())))
 
-    def first_starts(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def first_starts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The first start of each table and key in each slice but the first."""
-        for number, (rows, places) in enumerate(zip(self._split(table), self.keys, strict=True)):
-            part = self._part(rows.filter(pc.is_valid(rows["start"])), places)
-            later = _numbers(part.keys, SLICE) > 1
-            home = pa.array(np.flatnonzero(later & (part.starts >= part.since)))
-            found = _earliest(part.keys.take(home).append_column(START, pa.array(part.starts).take(home)))
+        blocks = [block for block in received(batches) if block.stretch.slice > 1]
+        for number in range(len(self.tables)):
+            part = self._part(number, blocks, _timed)
+            begun = pa.array(np.flatnonzero(part.starts >= part.since))
+            found = _earliest(part.keys.take(begun).append_column(START, pa.array(part.starts).take(begun)))
             if found.num_rows:
                 tables = pa.array(np.full(found.num_rows, number))
-                yield pa.RecordBatch.from_arrays([sealed_column(found.append_column(TABLE, tables))], names=["parcel"])
+                yield pa.RecordBatch.from_arrays([ipc_column(found.append_column(TABLE, tables))], names=[BLOCK])
 
-    def _split(self, table: pa.Table) -> Iterator[pa.Table]:
-        numbers = _numbers(table, "tag") // self.partitions % len(self.sides)
-        for number in range(len(self.sides)):
-            yield table.filter(pa.array(numbers == number))
+    def _judged(self, rows: pa.Table, table: ChainTable) -> pa.Table:
+        if FAULT not in rows.column_names:
+            return rows
+        return judged(rows, FAULT, table.period, table.side, self.policy, self.verb)
 
-    def _part(self, rows: pa.Table, places: Sequence[str]) -> Part:
-        slices = pa.array(_numbers(rows, "tag") // self.partitions // len(self.sides))
-        names = [*(f"k{number}" for number in range(len(places))), SLICE]
-        keys = pa.table([*(rows[place] for place in places), slices], names=names)
-        starts, ends = _numbers(rows, START), _numbers(rows, END)
-        home = (_numbers(rows, "since"), _numbers(rows, "until")) if self.sliced else (starts, ends)
-        return Part(rows, keys, starts, ends, *home)
+    def _part(self, number: int, blocks: Sequence[Block], admit: Callable[[pa.Table, ChainTable], pa.Table]) -> Part:
+        """The rows of one table that are in some blocks, and are admitted."""
+        table = self.tables[number]
+        mine = [block for block in blocks if block.source == number]
+        rows = pa.concat_tables([_placed(block) for block in mine]) if mine else _none(table.schema)
+        rows = admit(rows, table)
+        names = [*(f"k{at}" for at in range(len(table.keys))), SLICE]
+        keys = pa.table([rows[name] for name in (*table.keys, SLICE)], names=names)
+        ticks = (numbers(rows, name) for name in (START, END, SINCE, UNTIL))
+        return Part(rows, keys, *ticks)
+
+
+def _placed(block: Block) -> pa.Table:
+    """The rows of a block, with its stretch."""
+    rows = block.rows
+    for name, number in zip((SLICE, SINCE, UNTIL), block.stretch[1:], strict=True):
+        rows = rows.append_column(name, pa.array(np.full(rows.num_rows, number, np.int64)))
+    return rows
+
+
+def _none(schema: pa.Schema) -> pa.Table:
+    for name in (START, END, SLICE, SINCE, UNTIL):
+        schema = schema.append(pa.field(name, pa.int64()))
+    return schema.empty_table()
+
+
+def _timed(rows: pa.Table, _: ChainTable) -> pa.Table:
+    return rows.filter(pc.is_valid(rows[START]))
 
 
 def shared_ids(keys: Sequence[pa.Table]) -> tuple[list[Keys], int]:
     """Number the keys of several tables; equal keys get equal numbers. Returns the number of keys, too."""
     names = keys[0].column_names
-    before = pa.concat_tables(keys[:-1], promote_options="permissive")
+    before = _together(keys[:-1])
     ids, last, count = shared_keys(before, keys[-1], names, names)
     edges = np.cumsum([table.num_rows for table in keys[:-1]])
     return [*np.split(ids, edges[:-1]), last], count
@@ -105,7 +129,7 @@ def shared_ids(keys: Sequence[pa.Table]) -> tuple[list[Keys], int]:
 
 def _with_markers(parts: list[Part], firsts: list[pa.Table]) -> list[Part]:
     """Mark in each slice that is here when each table next begins, by key, after it."""
-    here = np.unique(np.concatenate([_numbers(part.keys, SLICE) for part in parts]))
+    here = np.unique(np.concatenate([numbers(part.keys, SLICE) for part in parts]))
     found = []
     for number, part in enumerate(parts):
         mine = [table.drop_columns([TABLE]) for table in firsts if table[TABLE][0].as_py() == number]
@@ -118,10 +142,10 @@ def _marked(part: Part, firsts: pa.Table, slices: "list[int]") -> Part:
     if not marks:
         return part
     added = pa.concat_tables(marks)
-    starts, never = _numbers(added, START), np.full(added.num_rows, MIN_TICK)
+    starts, never = numbers(added, START), np.full(added.num_rows, MIN_TICK)
     return Part(
         part.rows,
-        pa.concat_tables([part.keys, added.select(part.keys.column_names)]),
+        _together([part.keys, added.select(part.keys.column_names)]),
         np.concatenate([part.starts, starts]),
         np.concatenate([part.ends, starts + 1]),
         np.concatenate([part.since, never]),
@@ -131,7 +155,7 @@ def _marked(part: Part, firsts: pa.Table, slices: "list[int]") -> Part:
 
 def _next_starts(firsts: pa.Table, number: int) -> pa.Table:
     """The first start of each key after a slice, as if it were seen in this one."""
-    later = firsts.filter(pa.array(_numbers(firsts, SLICE) > number))
+    later = firsts.filter(pa.array(numbers(firsts, SLICE) > number))
     at = later.schema.get_field_index(SLICE)
     return _earliest(later.set_column(at, SLICE, pa.array(np.full(later.num_rows, number))))
 
@@ -140,19 +164,20 @@ def _earliest(rows: pa.Table) -> pa.Table:
     """Of the rows of each key and slice one with the first start; rows without a key go: they meet nobody."""
     names = [name for name in rows.column_names if name != START]
     ids, _, _ = shared_keys(rows, rows.slice(0, 0), names, names)
-    order = np.lexsort((_numbers(rows, START), ids))
+    order = np.lexsort((numbers(rows, START), ids))
     ordered = ids[order]
     first = np.ones(order.size, np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
     return rows.take(pa.array(order[first & (ordered != NO_KEY)]))
 
 
-def _streams(sealed: pa.Buffer) -> Iterator[pa.Table]:
+def _together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Rows of several tables; those without rows may have other time zones."""
+    return pa.concat_tables([table for table in tables if table.num_rows] or tables[:1], promote_options="permissive")
+
+
+def _streams(stream: pa.Buffer) -> Iterator[pa.Table]:
     """Tables in Arrow streams, one after the other."""
-    reader = pa.BufferReader(sealed)
+    reader = pa.BufferReader(stream)
     while reader.tell() < reader.size():
         yield pa.ipc.open_stream(reader).read_all()
-
-
-def _numbers(table: pa.Table, name: str) -> Ticks:
-    return np.asarray(table[name].combine_chunks())

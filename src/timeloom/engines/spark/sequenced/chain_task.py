@@ -25,7 +25,7 @@ BATCH_ROWS = 1 << 18
 class Output:
     """A column of the result: ``start`` or ``end`` of its period, or the value of the first of these that is there.
 
-    Sources are numbers of tables, and places.
+    Sources are numbers of tables, and columns.
     """
 
     sources: tuple[tuple[int, str], ...] = ()
@@ -48,9 +48,7 @@ class FirstStarts:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Look at one partition."""
-        received = [batch for batch in batches if batch.num_rows]
-        if received:
-            yield from self.arrivals.first_starts(pa.Table.from_batches(received))
+        yield from self.arrivals.first_starts(batches)
 
 
 @dataclass(frozen=True)
@@ -66,10 +64,9 @@ class ChainTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        received = [batch for batch in batches if batch.num_rows]
-        if not received:
+        parts = self.arrivals.parts(batches)
+        if not parts:
             return
-        parts = self.arrivals.parts(pa.Table.from_batches(received))
         sources = [Source(part.rows) for part in parts]
         for found in self._linked(parts):
             linked = self._begun_here(parts, found)
@@ -78,7 +75,7 @@ class ChainTask:
 
     def _linked(self, parts: Sequence[Part]) -> Iterator[Linked]:
         """What there is after the last table, in batches."""
-        keyed = any(self.arrivals.keys) or self.arrivals.sliced
+        keyed = any(table.keys for table in self.arrivals.tables) or self.arrivals.sliced
         ids, count = shared_ids([part.keys for part in parts]) if keyed else ([], 0)
         sides = [Side(part.starts, part.ends, ids[at] if keyed else None) for at, part in enumerate(parts)]
         known = Linked((np.arange(len(sides[0]), dtype=np.int32),), sides[0].starts, sides[0].ends)
@@ -124,7 +121,7 @@ class ChainTask:
     def _column(self, column: Output, sources: Sequence[Source], rows: Sequence[pa.Array], linked: Linked) -> pa.Array:
         if column.tick:
             return self.writer.starts(linked.starts) if column.tick == "start" else self.writer.ends(linked.ends)
-        taken = [(rows[table], sources[table].take(place, rows[table])) for table, place in column.sources]
+        taken = [(rows[table], sources[table].take(name, rows[table])) for table, name in column.sources]
         values = taken[-1][1].combine_chunks()
         for at, found in reversed(taken[:-1]):
             mine = found.combine_chunks()

@@ -7,25 +7,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.columns.ticks import literal
 from timeloom.engines.spark.columns.validity import Admitted
-from timeloom.engines.spark.exchange.dispatch import END, KEY, PARCELS, SLICE, START, Dispatch, opened
-from timeloom.engines.spark.slicing.group_slices import GroupSlicing
-from timeloom.engines.spark.slicing.slices import sample_rank
+from timeloom.engines.spark.exchange.blocks import Block, received
+from timeloom.engines.spark.exchange.plan import Exchange, Source
+from timeloom.engines.spark.exchange.writing import KEY
+from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns, numbers
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.tables.validity import VALID
 from timeloom.engines.timelines.grouped import window_ticks
 
+SLICE = "slice"
+"""The column with the slice of a row, where groups are told apart."""
+
 TRUE_START, TRUE_END = "true_start", "true_end"
+"""The columns with the whole period of a row that a window cuts, if its order matters."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class GroupedRows:
     admitted: Admitted
     by: tuple[str, ...]
     columns: tuple[str, ...]
-    slicing: GroupSlicing
+    slicing: Slicing
     within: tuple[object, object] | None = None
     all_groups: bool = False
     order_by: tuple[str, ...] | None = None
@@ -61,7 +66,7 @@ class GroupedRows:
         """How tasks read these rows."""
         names = self.admitted.names
         order = None if self.order_by is None else tuple(names[name] for name in self.order_by)
-        return Delivery(self.slicing.partitions, order)
+        return Delivery(self.slicing.tasks, order)
 
     @property
     def judgement(self) -> Judgement | None:
@@ -71,31 +76,25 @@ class GroupedRows:
         return Judgement(self.verb, self.admitted.period, self.admitted.policy)
 
     def sent(self) -> DataFrame:
-        """The rows, shuffled in parcels: key, ticks, and the columns under the names that the admission gave them."""
+        """The rows, shuffled: ticks, and the columns under the names that the admission gave them."""
         columns = [self.admitted.column(name) for name in self.columns]
         faults = {} if self.judgement is None else {FAULT: fault(self.admitted)}
-        rows = self._ticked([*(f"{text} AS {name}" for name, text in (faults | self._extra()).items()), *columns])
-        if not self.by:
-            rows = rows.drop(KEY)
-        if self.slicing.slices > 1:
-            rows = self.slicing.attached(rows, self._ranked())
-        parcels = mapped(rows, Dispatch(self.slicing.partitions, self.judgement), PARCELS)
-        return parcels.repartitionById(self.slicing.partitions, F.col("place"))
-
-    def _ranked(self) -> DataFrame:
-        """Rows with the ticks from ``low`` to ``high`` that they cover, to be sampled by rank."""
-        ticked = self._ticked([f"{sample_rank(self.admitted, self._key())} AS rank"])
-        timed = f"{START} < {END}"
-        high = f"CASE WHEN {timed} THEN {END} - 1 END AS high"
-        return ticked.where(timed).selectExpr(f"{START} AS low", high, KEY, "rank")
+        rows = self._ticked(
+            [*(f"{text} AS {name}" for name, text in (faults | self._whole_period()).items()), *columns]
+        )
+        timed = self._ticked([]).where(f"{START} < {END}")
+        reader = TickColumns(PeriodRange(), self.judgement)
+        source = Source(rows if self.by else rows.drop(KEY), timed, (START, END), KEY, reader)
+        return Exchange((source,), self.slicing).rows()
 
     def _key(self) -> str:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
 
-    def _extra(self) -> dict[str, str]:
-        """What tasks need besides: the whole period, if its order matters."""
-        columns = self.admitted.columns
-        return {} if self.order_by is None else {TRUE_START: columns.start, TRUE_END: columns.end}
+    def _whole_period(self) -> dict[str, str]:
+        """The whole period of rows that are cut to the window, if their order matters."""
+        if self.order_by is None or self.window is None:
+            return {}
+        return {TRUE_START: self.admitted.columns.start, TRUE_END: self.admitted.columns.end}
 
     def _ticked(self, columns: Sequence[str]) -> DataFrame:
         """Rows with their key and their ticks within the window; rows outside cover no time, invalid ones have none."""
@@ -126,42 +125,51 @@ class GroupedRows:
 
 @dataclass(frozen=True)
 class Received:
-    """The rows of one task; ``slices`` counts from 1, and 0 is the slice of a group that is not cut."""
+    """The rows of one task, cut to their slices; ``slices`` counts from 1, and 0 is that of a group that is not cut."""
 
     table: pa.Table
     starts: Ticks
     ends: Ticks
     slices: Ticks
-    place: int
+    task: int
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """How a task reads its rows."""
+    """How one of so many tasks reads its rows."""
 
-    partitions: int
+    tasks: int
     order_by: tuple[str, ...] | None = None
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> Received | None:
         """All rows of a task; None if there are none."""
-        table, place = opened(batches)
-        if table is None or not table.num_rows:
+        blocks = list(received(batches))
+        if not blocks:
             return None
+        table = pa.concat_tables([block.rows for block in blocks])
+        starts, ends = numbers(table, START), numbers(table, END)
+        slices, since, until = (_of_rows(blocks, at) for at in (1, 2, 3))
+        starts, ends = np.maximum(starts, since), np.minimum(ends, until)
         if self.order_by is not None:
-            table = _ordered(table, self.order_by)
-        starts, ends = (np.asarray(table[name].combine_chunks()) for name in (START, END))
-        slices = np.zeros(starts.size, np.int64)
-        if SLICE in table.column_names:
-            slices = np.asarray(table[SLICE].combine_chunks())
-        kept = [name for name in table.column_names if name not in (START, END, SLICE, TRUE_START, TRUE_END)]
-        return Received(table.select(kept), starts, ends, slices, place)
+            order = _order(table, self.order_by)
+            table = table.take(order)
+            starts, ends, slices = (column[np.asarray(order)] for column in (starts, ends, slices))
+        kept = [name for name in table.column_names if name not in (START, END, TRUE_START, TRUE_END)]
+        return Received(table.select(kept), starts, ends, slices, blocks[0].stretch.task)
 
 
-def _ordered(table: pa.Table, order_by: Sequence[str]) -> pa.Table:
-    """Sort rows by their whole periods and these columns; values that have no order are left out."""
+def _of_rows(blocks: Sequence[Block], at: int) -> Ticks:
+    """A number of the stretch of each row."""
+    values = np.array([block.stretch[at] for block in blocks], np.int64)
+    found: Ticks = np.repeat(values, [block.rows.num_rows for block in blocks])
+    return found
+
+
+def _order(table: pa.Table, order_by: Sequence[str]) -> pa.Array:
+    """Rows in the order of their whole periods and these columns; values that have no order are left out."""
     sortable = [name for name in order_by if not pa.types.is_nested(table.schema.field(name).type)]
-    keys = [(name, "ascending") for name in dict.fromkeys([TRUE_START, TRUE_END, *sortable])]
-    return table.take(pc.sort_indices(table, sort_keys=keys))
+    period = (TRUE_START, TRUE_END) if TRUE_START in table.column_names else (START, END)
+    return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in dict.fromkeys([*period, *sortable])])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Results that time slices have cut: each task finishes what lies inside its slices, and the rest is joined afterwards.
 
-A task seals its rows into few large parcels, so the second shuffle moves bytes, not rows. What a slice cannot finish
-alone, at most two periods a slice and group, goes to the task that has all of its group.
+A task writes its results in few large blocks, so the second shuffle moves bytes, not rows. What a slice cannot finish
+alone, at most two periods a slice and group, goes to the task that has the first slice of its group.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,13 +15,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.exchange.dispatch import END, SLICE, START, parcel, unsealed
-from timeloom.engines.spark.sequenced.rows import Delivery, Received, Writer
+from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Stretch, block_row, received
+from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
+from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.ticks import Ticks
 
-SEALED = "place int, seam boolean, parcel binary"
+FINISHED, OPEN = range(2)
+"""Where a block of results comes from: what is finished, and what other slices may change."""
 
-_PARCEL_ROWS = 1 << 19
+_BLOCK_ROWS = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -42,51 +44,48 @@ class SliceTask:
     find: Callable[[Received], Found]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Find the periods of one partition, and seal them for their next places."""
+        """Find the periods of one partition, and write them for their next tasks."""
         rows = self.delivery.read(batches)
         if rows is None:
             return
         found = self.find(rows)
         table = found.table.append_column(START, pa.array(found.starts)).append_column(END, pa.array(found.ends))
-        slices = np.asarray(table[SLICE].combine_chunks())
-        homes = (rows.place - np.maximum(slices - 1, 0)) % self.delivery.partitions
+        homes = (rows.task - np.maximum(numbers(table, SLICE) - 1, 0)) % self.delivery.tasks
         table = table.drop_columns(SLICE)
-        yield from _sealed(table.filter(pa.array(~found.open)), rows.place, seam=False)
+        yield from _blocks(table.filter(pa.array(~found.open)), rows.task, FINISHED)
         for home in np.unique(homes[found.open]).tolist():
-            yield from _sealed(table.filter(pa.array(found.open & (homes == home))), home, seam=True)
+            yield from _blocks(table.filter(pa.array(found.open & (homes == home))), home, OPEN)
 
 
 @dataclass(frozen=True)
-class SeamTask:
-    """Writes what is finished, and joins the seams of the groups that have their home here."""
+class EdgeTask:
+    """Writes what is finished, and joins what slices have cut of the groups whose first slices are here."""
 
     join: Callable[[pa.Table, Ticks, Ticks], tuple[pa.Table, Ticks, Ticks]]
     writer: Writer
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Finish one partition."""
-        seams = []
-        for batch in batches:
-            for seam, sealed in zip(batch.column("seam"), batch.column("parcel"), strict=True):
-                table = unsealed(sealed)
-                if seam.as_py():
-                    seams.append(table)
-                else:
-                    yield from self.writer.write(*_parts(table))
-        if seams:
-            yield from self.writer.write(*self.join(*_parts(pa.concat_tables(seams))))
+        cut = []
+        for block in received(batches):
+            if block.source == OPEN:
+                cut.append(block.rows)
+            else:
+                yield from self.writer.write(*_with_ticks(block.rows))
+        if cut:
+            yield from self.writer.write(*self.join(*_with_ticks(pa.concat_tables(cut))))
 
 
-def joined(rows: DataFrame, task: SliceTask, seams: SeamTask, schema: T.StructType) -> DataFrame:
+def joined(rows: DataFrame, task: SliceTask, edges: EdgeTask, schema: T.StructType) -> DataFrame:
     """The plan of both steps."""
-    sealed = mapped(rows, task, SEALED)
-    return mapped(sealed.repartitionById(task.delivery.partitions, F.col("place")), seams, schema)
+    blocks = mapped(rows, task, BLOCKS)
+    return mapped(blocks.repartitionById(task.delivery.tasks, F.col(TASK)), edges, schema)
 
 
-def _sealed(table: pa.Table, place: int, *, seam: bool) -> Iterator[pa.RecordBatch]:
-    for first in range(0, table.num_rows, _PARCEL_ROWS):
-        yield parcel(table.slice(first, _PARCEL_ROWS), place, seam=seam)
+def _blocks(table: pa.Table, task: int, source: int) -> Iterator[pa.RecordBatch]:
+    for first in range(0, table.num_rows, _BLOCK_ROWS):
+        yield block_row(table.slice(first, _BLOCK_ROWS), source, Stretch(task))
 
 
-def _parts(table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:
-    return table, np.asarray(table[START].combine_chunks()), np.asarray(table[END].combine_chunks())
+def _with_ticks(table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:
+    return table, numbers(table, START), numbers(table, END)

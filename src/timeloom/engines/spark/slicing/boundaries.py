@@ -1,7 +1,6 @@
-"""Where time slices begin: chosen from a sample of rows by one small task inside the plan."""
+"""Where time slices begin: quantiles of a sample of rows, each of which stands for so many."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -31,8 +30,6 @@ Long rows are few, but have many pairs: a sample with too few of them tells litt
 RANKS = 2**63
 """The ranks of rows lie below this: the rows with the least ranks are the sample."""
 
-_HASHES = 2.0**64
-
 
 def sampled_share(sizes: Collection[int | None]) -> float:
     """Which share of the rows to rank, for inputs of these sizes."""
@@ -40,39 +37,6 @@ def sampled_share(sizes: Collection[int | None]) -> float:
     if len(known) < len(sizes):
         return USUAL_SHARE
     return float(np.clip(SAMPLED_BYTES / max(1, sum(known)), LEAST_SHARE, 1.0))
-
-
-@dataclass(frozen=True)
-class Slicing:
-    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long.
-
-    By key, rows have homes by the hashes of their keys, as many as slices, and only hot homes are sliced. ``share`` is
-    the share of the rows that can be in the sample.
-    """
-
-    slices: int
-    least: int
-    by_key: bool
-    rows_per_slice: int = 100_000
-    share: float = 1.0
-
-    def choose(
-        self, low: NDArray[np.int64], high: NDArray[np.int64], home: NDArray[np.int64], counts: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose boundaries at quantiles of the sampled rows, each of which stands for so many, and the hot homes."""
-        hot = np.zeros(0, np.int64)
-        if self.by_key:
-            values, numbers, seen = np.unique(home, return_inverse=True, return_counts=True)
-            hot = values[(seen >= 16) & (np.bincount(numbers, counts) * self.slices > 2 * counts.sum())]
-            chosen = np.isin(home, hot)
-            low, high, counts = low[chosen], high[chosen], counts[chosen]
-        wanted = int(min(self.slices, max(self.least, counts.sum() / self.rows_per_slice)))
-        weights = work(low, high, counts)
-        while True:
-            bounds = quantiles(low, wanted, weights)
-            if wanted <= self.least or copies(bounds, low, high, counts) <= COPIES:
-                return bounds, hot
-            wanted = max(self.least, wanted * 3 // 4)
 
 
 def favour(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,10 +99,3 @@ def copies(
         return 1.0
     touched = np.searchsorted(bounds, high, side="right") - np.searchsorted(bounds, low, side="right") + 1
     return float(np.average(touched, weights=counts))
-
-
-def estimated_rows(rank: NDArray[np.int64]) -> float:
-    """Estimate how many rows were hashed, from the smallest hashes; exact when these are all."""
-    if rank.size < SAMPLE:
-        return float(rank.size)
-    return float((rank.size - 1) * _HASHES / (float(rank.max()) + _HASHES / 2 + 1))

@@ -1,41 +1,59 @@
-"""Where time is cut: chosen from a sample by one small task inside the plan."""
+"""Where time is cut: the boundaries of each bucket, chosen from a sample by one small task inside the plan."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.spark.slicing.boundaries import Slicing, stand_for
-from timeloom.engines.spark.slicing.join_parts import Piece
-from timeloom.engines.spark.slicing.tick_ranges import reach
+from timeloom.engines.spark.slicing.boundaries import stand_for
+from timeloom.engines.spark.slicing.sample import SAMPLED
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import TickRange
+from timeloom.engines.tables.ticks import Ticks
 
 CUTS = "cuts"
 
-RESULT = f"{CUTS} struct<bounds: array<bigint>, hot: array<int>>"
-"""The schema of the one row that comes out: the boundaries between slices, and the homes that are cut, if not all."""
+CHOSEN = f"{CUTS} string"
+"""The schema of the one row that comes out. A text: lists and maps that are mostly null take Spark long to send on."""
 
-_SAMPLE = pa.schema([(name, pa.int64()) for name in ("side", "start", "end", "key", "rank")])
-_CUTS = pa.struct([("bounds", pa.list_(pa.int64())), ("hot", pa.list_(pa.int32()))])
+_SAMPLE = pa.schema([(name, pa.int64()) for name in SAMPLED])
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The boundaries of each bucket that is cut; all other buckets are whole."""
+
+    bounds: dict[int, Ticks]
+
+    @classmethod
+    def read(cls, text: str | None) -> "Cuts":
+        """Read what was written."""
+        found = json.loads(text or "{}")
+        return cls({int(bucket): np.array(bounds, np.int64) for bucket, bounds in found.items()})
+
+    def written(self) -> str:
+        """As text."""
+        return json.dumps({bucket: bounds.tolist() for bucket, bounds in self.bounds.items()})
 
 
 @dataclass(frozen=True)
 class CutTask:
-    """Turns a sample of the rows of both sides into one row: the boundaries, and the hot homes."""
+    """Turns a sample of the rows of all sources into one row; ``ranges`` are the tick ranges of each source."""
 
     slicing: Slicing
-    pieces: tuple[Piece, ...]
+    ranges: tuple[TickRange, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Choose the cuts."""
         table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE)])
-        side, start, end, key, rank = (np.asarray(table[name].combine_chunks()) for name in _SAMPLE.names)
+        source, start, end, key, rank = (np.asarray(table[name].combine_chunks()) for name in SAMPLED)
         low, high = np.empty(start.size, np.int64), np.empty(start.size, np.int64)
-        for number, name in enumerate(("left", "right")):
-            mine = side == number
-            low[mine], high[mine] = reach(name, self.pieces, start[mine], end[mine])
+        for number, found in enumerate(self.ranges):
+            mine = source == number
+            low[mine], high[mine] = found.of(start[mine], end[mine])
         some = low <= high
-        homes, counts = key[some] % self.slicing.slices, stand_for(start, end, rank, self.slicing.share)[some]
-        bounds, hot = self.slicing.choose(low[some], high[some], homes, counts)
-        row = pa.array([{"bounds": bounds, "hot": hot}], _CUTS)
-        yield pa.RecordBatch.from_arrays([row], names=[CUTS])
+        counts = stand_for(start, end, rank, self.slicing.share)[some]
+        cuts = Cuts(self.slicing.choose(low[some], high[some], key[some], counts))
+        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()])], names=[CUTS])

@@ -1,15 +1,16 @@
 """How a relation is cut for distribution: every pair belongs to the one time slice that holds its deciding point.
 
 A relation's box, or each half of it, is driven from one side over one endpoint of the other. The driven row is a point
-and has exactly one home slice; the driving row is an interval of ticks and visits each slice that it touches. A pair is
-found in the home slice of its driven row and nowhere else, so nothing is left to remove.
+and lies in exactly one slice; the driving row is an interval of ticks and visits each slice that it touches. A pair is
+found in the slice of its driven row and nowhere else, so nothing is left to remove.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeloom.engines.joins.drivers import Driver, drivers, exact_pieces
-from timeloom.engines.spark.slicing.boundaries import COPIES, Slicing
+from timeloom.engines.spark.slicing.boundaries import COPIES
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.model.box import Box
 
 POINT, WINDOW, DURATION, UNBOUNDED = range(4)
@@ -17,7 +18,7 @@ POINT, WINDOW, DURATION, UNBOUNDED = range(4)
 
 
 @dataclass(frozen=True)
-class Piece:
+class JoinPart:
     """A box (r on the left), and how it is driven."""
 
     box: Box
@@ -34,8 +35,8 @@ class Piece:
         return "right" if self.driver.flip else "left"
 
 
-def cover(boxes: Sequence[Box]) -> tuple[Piece, ...]:
-    """Cut disjoint boxes into pieces, so that driving rows reach as little as possible."""
+def cover(boxes: Sequence[Box]) -> tuple[JoinPart, ...]:
+    """Cut disjoint boxes into join parts, so that driving rows reach as little as possible."""
     found = []
     for box in boxes:
         ways = [[driver] for driver in drivers(box)]
@@ -43,7 +44,7 @@ def cover(boxes: Sequence[Box]) -> tuple[Piece, ...]:
         if halves is not None:
             ways.append(halves)
         best = min(ways, key=lambda way: (max(spread(driver) for driver in way), len(way)))
-        found += [Piece(driver.box.inverse() if driver.flip else driver.box, driver) for driver in best]
+        found += [JoinPart(driver.box.inverse() if driver.flip else driver.box, driver) for driver in best]
     return tuple(found)
 
 
@@ -56,19 +57,18 @@ def spread(driver: Driver) -> int:
     return DURATION if driver.bounded else UNBOUNDED
 
 
-def replication(pieces: Sequence[Piece], slicing: Slicing) -> tuple[str, str]:
+def replication(parts: Sequence[JoinPart], slicing: Slicing) -> tuple[str, str]:
     """A bound on the copies that are made of a row, and why there are not more."""
     reaches = {
-        side: max((spread(p.driver) for p in pieces if p.driving == side), default=POINT) for side in ("left", "right")
+        side: max((spread(p.driver) for p in parts if p.driving == side), default=POINT) for side in ("left", "right")
     }
     most = max(reaches.values())
     if most == POINT:
         return "at most 2, most rows 1", "each row goes to the slices of single ticks"
     which = "of keys that share too many rows, time is" if slicing.by_key else "time is"
     why = (
-        f"{which} sliced at quantiles of a sample; a row goes to the slices that it touches, or its parcel of "
-        f"neighbours, and if that were more "
-        f"than {COPIES:g} on average, fewer slices are made, but not less than {slicing.least}"
+        f"{which} sliced at quantiles of a sample; a row goes to the slices that it touches, and if that were "
+        f"more than {COPIES:g} on average, fewer slices are made, but not less than {slicing.least}"
     )
     if most == UNBOUNDED:
         why += "; the relation has no bound on one side, so rows go to every slice on that side"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeloom.engines.spark.columns.ticks import literal, shifted
-from timeloom.engines.spark.slicing.join_parts import Piece
+from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.model.box import Range
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
@@ -22,18 +22,18 @@ TOUCHED = f"get(before, {cell('high')} + 1) > get(before, {cell('low')})"
 """Whether a row touches a cell that counts; ``before`` tells how much is counted before each cell."""
 
 
-def presence(side: str, pieces: Sequence[Piece]) -> tuple[str, str]:
+def tick_range_columns(side: str, parts: Sequence[JoinPart]) -> tuple[str, str]:
     """The first and the last tick that a row of this side must be present at; if nowhere, first > last."""
-    reaches = [_reach(side, piece) for piece in pieces]
-    lows, highs = (list(dict.fromkeys(ticks)) for ticks in zip(*reaches, strict=True)) if reaches else ([], [])
+    ranges = [_part_range(side, part) for part in parts]
+    lows, highs = (list(dict.fromkeys(ticks)) for ticks in zip(*ranges, strict=True)) if ranges else ([], [])
     return _extreme("least", lows), _extreme("greatest", highs)
 
 
-def _reach(side: str, piece: Piece) -> tuple[str, str]:
-    if piece.driven == side:
-        point = "end" if piece.driver.by_end else "start"
+def _part_range(side: str, part: JoinPart) -> tuple[str, str]:
+    if part.driven == side:
+        point = "end" if part.driver.by_end else "start"
         return point, point
-    return _driving_range(piece.driver.point)
+    return _driving_range(part.driver.point)
 
 
 def _driving_range(bounds: tuple[Range, Range]) -> tuple[str, str]:

@@ -1,83 +1,111 @@
-"""Time slices: where they begin, chosen inside the plan from the data themselves.
+"""How finely time is sliced: what is known before anything runs, and which boundaries that chooses from a sample."""
 
-A sample of rows (those whose numbers have the smallest hashes, so that only periods and keys are read) goes to one
-small task, which picks the boundaries and the homes that are hot. Its one row is a scalar subquery of the plan, so
-nothing runs before the user's action.
-"""
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
 
-from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.columns.validity import Admitted
-from timeloom.engines.spark.slicing.boundaries import FAVOURED, RANKS, SAMPLE
-from timeloom.engines.spark.slicing.cuts import RESULT, CutTask
-from timeloom.engines.tables.validity import VALID
+from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
+from timeloom.engines.spark.cluster.sizes import estimated_bytes
+from timeloom.engines.spark.slicing.boundaries import COPIES, copies, quantiles, sampled_share, work
+from timeloom.engines.tables.ticks import Ticks
 
-HASHED = 3
-"""The sample hashes at most so many columns of a row besides its period."""
+WHOLE_BYTES = 16 << 20
+"""Inputs of grouped verbs and chains below this size are not sliced."""
 
-SLICES = "CASE WHEN first < last THEN sequence(first, last) ELSE array(first) END"
-"""The slices of a row; most rows have one, for which an array is cheaper than a sequence."""
+LEAST_SEEN = 16
+"""A bucket of which the sample has fewer rows is not taken to be hot."""
 
-PARTITION_ROWS = 2**33
-"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
+GROUP_ROWS = 50_000
+"""So many rows of a group are worth a slice."""
 
 
-def sampled(side: Admitted, rows: DataFrame, key: str, share: float) -> DataFrame:
-    """The share of a side's rows that has the least ranks: side, start, end, key, rank. Long rows are favoured."""
-    columns, number = side.columns, int(side.side == "right")
-    half = f"shiftright({columns.end}, 1) - shiftright({columns.start}, 1)"
-    steps = " ".join(f"WHEN {half} < {1 << (bits - 1)}L THEN {step}" for step, bits in enumerate(FAVOURED))
-    sample = rows.where(f"{side.verdict} = {VALID}").selectExpr(
-        f"{number} AS side",
-        f"{columns.start} AS start",
-        f"{columns.end} AS end",
-        f"CAST({key} AS BIGINT) AS key",
-        f"shiftright(xxhash64(monotonically_increasing_id(), {number}) & {RANKS - 1}L, "
-        f"CASE {steps} ELSE {len(FAVOURED)} END) AS rank",
-    )
-    return sample if share == 1 else sample.where(f"rank < {int(share * RANKS)}L")
+@dataclass(frozen=True)
+class Slicing:
+    """How finely to slice: at most ``slices``, not below ``least`` even if rows are long.
 
-
-def boundaries(rows: DataFrame, task: CutTask) -> DataFrame:
-    """The plan of one row with the boundaries; of the sampled rows, at most so many with the least ranks count.
-
-    Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
+    By key, rows have buckets by the hashes of their keys, and only hot ones are cut. There are as many buckets as
+    slices; with ``groups`` each hash is a bucket of its own, so that every boundary is the start of a row of its group.
+    If ``forced``, every bucket is cut. ``share`` is the share of the rows that can be in the sample.
     """
-    return mapped(rows.orderBy("rank").limit(SAMPLE).coalesce(1), task, RESULT)
 
+    slices: int
+    least: int
+    by_key: bool = False
+    rows_per_slice: int = 100_000
+    share: float = 1.0
+    partitions: int | None = None
+    groups: bool = False
+    forced: bool = False
 
-def in_first_row(value: Column) -> Column:
-    """A value in the first row of each partition; null in all others."""
-    return F.when(F.expr(f"monotonically_increasing_id() % {PARTITION_ROWS} = 0"), value)
+    @classmethod
+    def of(
+        cls, spark: SparkSession, inputs: Sequence[DataFrame], slices: int | None = None, *, grouped: bool = True
+    ) -> "Slicing":
+        """Slice groups by the size of the session and of the inputs, or into the number that is given.
 
+        Inputs that a single task could take are not sliced: then nothing need be sampled either, and without groups
+        there is one task.
+        """
+        at_once = cores(spark)
+        most = min(shuffle_partitions(spark), 2 * at_once)
+        if slices is not None:
+            return cls(slices, slices, grouped, GROUP_ROWS, partitions=most, groups=True, forced=True)
+        sizes = [estimated_bytes(frame) for frame in inputs]
+        if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
+            return cls(1, 1, grouped, partitions=most if grouped else 1, groups=True)
+        least, share = min(most, at_once), sampled_share(sizes)
+        return cls(most, least, grouped, GROUP_ROWS, share, partitions=most, groups=True)
 
-def sample_rank(side: Admitted, key: str) -> str:
-    """A hash of a row's content that orders rows at random, but always in the same way.
+    @property
+    def tasks(self) -> int:
+        """Into how many partitions rows are shuffled."""
+        return self.slices if self.partitions is None else self.partitions
 
-    It covers all that decides about slices, so rows of equal rank are interchangeable.
-    """
-    others = [name for name in side.schema.names if name not in (side.period.start, side.period.end)]
-    atomic = [side.column(name) for name in others if _is_atomic(side.schema[name].dataType)]
-    return f"xxhash64({', '.join([side.columns.raw_start, side.columns.raw_end, key, *atomic[:HASHED]])})"
+    def buckets(self, keys: Ticks) -> Ticks:
+        """The buckets of rows with these hashes."""
+        return keys if self.groups else keys % self.slices
 
+    def choose(self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64]) -> dict[int, Ticks]:
+        """Choose the boundaries of each bucket that is cut, from sampled rows, each of which stands for so many."""
+        buckets, numbers, seen = np.unique(self.buckets(keys), return_inverse=True, return_counts=True)
+        rows = np.bincount(numbers, counts, buckets.size)
+        hot = (seen >= LEAST_SEEN) & (rows * self.slices > 2 * counts.sum())
+        found = {}
+        for at in np.flatnonzero(hot | (self.forced or not self.by_key)):
+            mine = numbers == at
+            bounds = self._cut(low[mine], high[mine], counts[mine])
+            if bounds.size:
+                found[int(buckets[at])] = bounds
+        return found
 
-def number(frame: DataFrame, ticks: dict[str, str], slices: int) -> DataFrame:
-    """Add columns with the number of the slice in which each tick lies: a binary search in the column ``bounds``."""
-    step = 1 << max(0, (slices - 1).bit_length() - 1)
-    found = dict.fromkeys(ticks, "0")
-    while step and slices > 1:
-        searched = {
-            name: f"{found[name]} + CASE WHEN get(bounds, {found[name]} + {step - 1}) <= {tick} THEN {step} ELSE 0 END"
-            for name, tick in ticks.items()
-        }
-        frame = frame.withColumns({name: F.expr(text) for name, text in searched.items()})
-        found = {name: name for name in ticks}
-        step >>= 1
-    return frame if slices > 1 else frame.withColumns({name: F.lit(0) for name in ticks})
+    def _cut(self, low: Ticks, high: Ticks, counts: NDArray[np.float64]) -> Ticks:
+        """Boundaries for as many slices as rows ask for, or for fewer if rows would be copied too often.
 
+        What a group costs is its rows; what a join costs is pairs as well.
+        """
+        wanted = int(min(self.slices, max(self.least, counts.sum() / self.rows_per_slice)))
+        weights = counts if self.groups else work(low, high, counts)
+        while True:
+            bounds = quantiles(low, wanted, weights)
+            if wanted <= self.least or copies(bounds, low, high, counts) <= COPIES:
+                return bounds
+            wanted = max(self.least, wanted * 3 // 4)
 
-def _is_atomic(kind: T.DataType) -> bool:
-    return isinstance(kind, T.NumericType | T.StringType | T.DateType | T.TimestampType | T.TimestampNTZType)
+    def facts(self, *, grouped: bool) -> dict[str, str | int | float]:
+        """What is known before anything runs: how many slices a group has at most, how often rows are copied."""
+        strategy = "keys" if grouped else "slices" if self.slices > 1 else "one task"
+        bound = COPIES if self.slices > 1 else 1.0
+        return {"strategy": strategy, "partitions": self.tasks, "slices": self.slices, "replication bound": bound}
+
+    def reasons(self, *, grouped: bool) -> tuple[str, ...]:
+        """Why it is sliced like this."""
+        if self.slices == 1:
+            return (f"the input has less than {WHOLE_BYTES:,} bytes, so nothing is cut by time",)
+        which = "groups with the rows of two tasks or more are" if grouped else "there are no groups, so all rows are"
+        return (
+            f"{which} cut by time, at quantiles of a sample taken inside the plan",
+            f"fewer slices are made where rows would be copied more than {COPIES:g} times on average",
+        )

@@ -1,24 +1,56 @@
 """From which tick to which a row must be present."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from timeloom.engines.joins.problem import limits_of
-from timeloom.engines.spark.slicing.join_parts import Piece
+from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.kernels.slicing import tick_ranges as presence
+from timeloom.kernels.slicing import tick_ranges as kernel
 
 
-def reach(side: str, pieces: Sequence[Piece], starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
+class TickRange(Protocol):
+    """Says of the rows of a source at which ticks they must be present."""
+
+    def of(self, starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
+        """The first and the last tick of each row; where there is none, first > last."""
+
+
+@dataclass(frozen=True)
+class PartRange:
+    """Where the rows of one side of a join must be present, for all parts of the relation."""
+
+    side: str
+    parts: tuple[JoinPart, ...]
+
+    def of(self, starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
+        """The first and the last tick of each row."""
+        return tick_range(self.side, self.parts, starts, ends)
+
+
+@dataclass(frozen=True)
+class PeriodRange:
+    """Rows must be present as long as they last; ``with_end`` also where they end, if others may begin there."""
+
+    with_end: bool = False
+
+    def of(self, starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
+        """The first and the last tick of each row; rows without time have none."""
+        return starts, ends if self.with_end else ends - (starts < ends)
+
+
+def tick_range(side: str, parts: Sequence[JoinPart], starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
     """The first and the last tick that each row of this side must be present at; where there is none, first > last."""
-    ways = np.array([_way(side, piece) for piece in pieces], np.int64).reshape(len(pieces), 5)
+    ways = np.array([_way(side, part) for part in parts], np.int64).reshape(len(parts), 5)
     low, high = np.empty(starts.size, np.int64), np.empty(starts.size, np.int64)
-    presence.reach(starts, ends, ways, low, high)
+    kernel.tick_ranges(starts, ends, ways, low, high)
     return low, high
 
 
-def _way(side: str, piece: Piece) -> tuple[int, ...]:
-    if piece.driven == side:
-        return (presence.AT_END if piece.driver.by_end else presence.AT_START, 0, 0, 0, 0)
-    return (presence.WITHIN, *limits_of(piece.driver.point))
+def _way(side: str, part: JoinPart) -> tuple[int, ...]:
+    if part.driven == side:
+        return (kernel.AT_END if part.driver.by_end else kernel.AT_START, 0, 0, 0, 0)
+    return (kernel.WITHIN, *limits_of(part.driver.point))

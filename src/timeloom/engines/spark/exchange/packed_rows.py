@@ -1,0 +1,191 @@
+"""Packed rows of the two sides of a join, as they are sent and as they arrive, with their periods read as ticks."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.spark.exchange.routing import Positions, RowTicks
+from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.engines.tables.gather import Source
+from timeloom.engines.tables.keys import Keys, shared_keys
+from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
+from timeloom.engines.tables.validity import VALID, admit, judge
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+
+_LOG = logging.getLogger("timeloom")
+
+RIGHT = 16
+"""The bit of rows of the right side, beside those of copies."""
+
+
+class Packed(NamedTuple):
+    """Packed rows of both sides, with the bits and the slice of each."""
+
+    table: pa.Table
+    bits: NDArray[np.int8]
+    slices: NDArray[np.int32]
+
+
+class Reader(Protocol):
+    """Reads what a task receives; rows that may meet come at once."""
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Packed]:
+        """The rows of a task, at once or one after the other."""
+
+
+@dataclass(frozen=True)
+class SideLayout:
+    """Where a side's period and keys stand in a packed row."""
+
+    name: str
+    period: Period
+    start: str
+    end: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SideReader:
+    """How packed rows of a side are read that are sent on; ``range`` says where they must be present.
+
+    Rows that are to be dropped are dropped here, and told of once. Those that must be refused are sent on, as if they
+    need be present nowhere: they meet in one task, which tells of all.
+    """
+
+    layout: SideLayout
+    policy: Policy
+    range: PartRange
+
+    def admitted(self, rows: pa.Table) -> pa.Table:
+        """The rows without those that are dropped."""
+        if self.policy.on_invalid != "drop":
+            return rows
+        kept = admitted(rows, self.layout, self.policy)[0]
+        return rows if kept.size == rows.num_rows else rows.take(pa.array(kept))
+
+    def ticks(self, rows: pa.Table) -> RowTicks:
+        """The ticks of rows, and where they must be present."""
+        layout = self.layout
+        columns = [rows[layout.start], rows[layout.end]]
+        period = read_period(pa.table(columns, [layout.period.start, layout.period.end]), layout.period, layout.name)
+        ends, verdict = judge(period, self.policy)
+        low, high = self.range.of(period.starts, ends)
+        invalid = verdict != VALID
+        low[invalid], high[invalid] = 1, 0
+        return RowTicks(period.starts, ends, low, high)
+
+
+@dataclass(frozen=True)
+class PackedSide:
+    """The rows of one side: their positions among all rows of the task, their ticks and their bits."""
+
+    rows: Positions
+    starts: Ticks
+    ends: Ticks
+    bits: NDArray[np.int8]
+    keys: Keys | None = None
+
+    def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
+        """Some of the rows."""
+        if chosen.all():
+            return self
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            starts=self.starts[chosen],
+            ends=self.ends[chosen],
+            bits=self.bits[chosen],
+            keys=None if self.keys is None else self.keys[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class JoinRows:
+    """Rows of a task that may meet, split by side. Rows of different slices have different keys, and so never do."""
+
+    packed: Packed
+    source: Source
+    left: PackedSide
+    right: PackedSide
+    keys: int
+
+    @classmethod
+    def of(cls, packed: Packed, layouts: tuple[SideLayout, SideLayout], policy: Policy) -> "JoinRows":
+        """Split packed rows by side, judge their periods, and number the keys of those that are admitted."""
+        source = Source(packed.table)
+        is_right = (packed.bits & RIGHT) != 0
+        rows = [np.flatnonzero(chosen).astype(np.int32) for chosen in (~is_right, is_right)]
+        sides = [_side(source, at, packed.bits, layout, policy) for at, layout in zip(rows, layouts, strict=True)]
+        if not layouts[0].keys and not np.diff(packed.slices).any():
+            return cls(packed, source, sides[0], sides[1], 0)
+        tables = [
+            _key_table(source, side.rows, packed.slices, layout) for side, layout in zip(sides, layouts, strict=True)
+        ]
+        names = tables[0].column_names
+        *keys, count = shared_keys(tables[0], tables[1], names, names)
+        left, right = (replace(side, keys=ids) for side, ids in zip(sides, keys, strict=True))
+        return cls(packed, source, left, right, count)
+
+    def __len__(self) -> int:
+        return int(self.packed.table.num_rows)
+
+    @property
+    def row_bytes(self) -> int:
+        """The size of a row on average."""
+        return int(self.packed.table.nbytes) // max(1, len(self))
+
+    @cached_property
+    def starts(self) -> Ticks:
+        """The starts of all rows."""
+        return self._together(self.left.starts, self.right.starts)
+
+    @cached_property
+    def ends(self) -> Ticks:
+        """The ends of all rows."""
+        return self._together(self.left.ends, self.right.ends)
+
+    def _together(self, left: Ticks, right: Ticks) -> Ticks:
+        ticks = np.empty(len(self), np.int64)
+        ticks[self.left.rows], ticks[self.right.rows] = left, right
+        return ticks
+
+
+def _side(source: Source, rows: Positions, bits: NDArray[np.int8], layout: SideLayout, policy: Policy) -> PackedSide:
+    at = pa.array(rows)
+    table = pa.table({name: source.take(name, at) for name in dict.fromkeys((layout.start, layout.end))})
+    kept, starts, ends, _ = admitted(table, layout, policy)
+    kept = rows if kept.size == rows.size else rows[kept]
+    return PackedSide(kept, starts, ends, bits[kept])
+
+
+def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Positions, Ticks, Ticks, PeriodTicks]:
+    """Judge the packed rows of a side: positions and ticks of the valid ones. The log tells of dropped ones."""
+    period = layout.period
+    position = f"{period.start} {period.end} row"
+    rows = pa.array(np.arange(table.num_rows, dtype=np.int32))
+    periods = pa.table({period.start: table[layout.start], period.end: table[layout.end], position: rows})
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DroppedRowsWarning)
+            found = admit(periods, period, layout.name, policy)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"in one task of the join, {error}") from None
+    for warning in caught:
+        _LOG.warning("in one task of the join, %s", warning.message)
+    return np.asarray(found.table[position].combine_chunks()), found.starts, found.ends, found.ticks
+
+
+def _key_table(source: Source, rows: Positions, slices: NDArray[np.int32], layout: SideLayout) -> pa.Table:
+    at = pa.array(rows)
+    columns = [source.take(column, at) for column in layout.keys]
+    names = [f"k{number}" for number in range(len(columns))]
+    return pa.table([*columns, pa.array(slices[rows])], names=[*names, "slice"])
