@@ -1,5 +1,6 @@
 """The contracts on imports are there and bite: a copy of the package that breaks each of them is refused."""
 
+import ast
 import configparser
 import shutil
 import subprocess
@@ -13,6 +14,10 @@ BREACHES = {
     "The engines share what lies below them, and import nothing of each other": (
         "engines/local/breach.py",
         "import timeloom.engines.spark.join",
+    ),
+    "What Spark's verbs stand on has layers, too": (
+        "engines/spark/slicing/breach.py",
+        "import timeloom.engines.spark.exchange.blocks",
     ),
     "Kernels stand on sorted orders, families of kernels apart": (
         "kernels/order_breach/__init__.py",
@@ -54,3 +59,23 @@ def test_every_contract_has_a_breach():
     config.read(ROOT / ".importlinter")
     names = {config[section]["name"] for section in config.sections() if section.startswith("importlinter:contract")}
     assert names == set(BREACHES)
+
+
+def test_every_folder_of_spark_is_in_a_layer_and_none_imports_a_verb():
+    """Verbs come and go by one file each; so the contract has the folders, and this looks after the files."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / ".importlinter")
+    layers = config["importlinter:contract:spark"]["layers"].replace("|", " ").split()
+    folder = ROOT / "src" / "timeloom" / "engines" / "spark"
+    assert sorted(layers) == sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    verbs = {f"timeloom.engines.spark.{path.stem}" for path in folder.glob("*.py")}
+    for path in folder.glob("*/*.py"):
+        assert not set(imported(path)) & verbs, path
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
