@@ -168,7 +168,7 @@ def test_parts_of_one_partition_are_put_together_as_one(spark, monkeypatch):
     )
     history = read_history(table, request.sys_period, request.app_period)
     windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)
-    monkeypatch.setattr(engine, "ENOUGH", 1)
+    monkeypatch.setattr(engine, "CHUNK_BYTES", 1)
     batches = iter(table.to_batches(max_chunksize=1))
     parts = parts_of(request.measures)
     found = spark.createDataFrame(pa.Table.from_batches(engine._partials(batches, request, windows, parts)))

@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
 from timeloom.engines.spark.counting.parts import Part, part_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
+from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
 from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
@@ -31,10 +32,6 @@ from timeloom.model.measures import Measure
 from timeloom.model.sliding_windows import STEP, WindowRequest
 
 Batches = Iterator[pa.RecordBatch]
-Inside = tuple[pa.Table, Ticks, Ticks]
-"""Rows, and at which step each enters and leaves."""
-
-ENOUGH = 500_000
 
 COUNT = "count"
 """How many rows a task has inside a step; results are not named before the end."""
@@ -180,23 +177,25 @@ def _axis(request: WindowRequest) -> pa.Array:
     return pa.array(range(request.steps + 1), pa.int64())
 
 
-def _runs(batch: pa.RecordBatch, request: WindowRequest, windows: Windows) -> tuple[pa.Table, Ticks, Ticks]:
-    """The valid rows of a batch and their runs of steps."""
-    table, _ = window_steps.admit_history(pa.Table.from_batches([batch]), request)
+def _runs(rows: pa.Table, request: WindowRequest, windows: Windows) -> tuple[pa.Table, Ticks, Ticks]:
+    """The valid rows and their runs of steps."""
+    table, _ = window_steps.admit_history(rows, request)
     history = read_history(table, request.sys_period, request.app_period)
     return table, *step_runs(history, windows, MEANING_CODES[request.meaning], 1)
 
 
 def _changes(batches: Batches, request: WindowRequest, windows: Windows) -> Batches:
     for batch in batches:
-        yield from window_steps.changes(*_runs(batch, request, windows), request.steps).to_batches()
+        yield from window_steps.changes(
+            *_runs(pa.Table.from_batches([batch]), request, windows), request.steps
+        ).to_batches()
 
 
 def _members(
     batches: Batches, request: WindowRequest, windows: Windows, columns: list[str], names: list[str]
 ) -> Batches:
     for batch in batches:
-        table, enter, leave = _runs(batch, request, windows)
+        table, enter, leave = _runs(pa.Table.from_batches([batch]), request, windows)
         yield from window_steps.members(table.select(columns).rename_columns(names), enter, leave).to_batches()
 
 
@@ -206,27 +205,16 @@ def _rejected(batches: Batches, request: WindowRequest) -> Batches:
 
 
 def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts: tuple[Part, ...]) -> Batches:
-    """The parts of a partition, one row a step. Rows wait until there are enough to be worth a pass."""
-    waiting: list[Inside] = []
+    """The parts of a partition, one row a step for each chunk of it."""
     columns = list(dict.fromkeys(str(part.measure.column) for part in parts))
-    for batch in batches:
-        table, enter, leave = _runs(batch, request, windows)
+    for chunk in chunks(batches, CHUNK_BYTES):
+        table, enter, leave = _runs(chunk, request, windows)
         inside = np.flatnonzero(enter < leave)
-        waiting.append((table.select(columns).take(pa.array(inside)), enter[inside], leave[inside]))
-        if sum(enter.size for _, enter, _ in waiting) >= ENOUGH:
-            yield _reported(waiting, request.steps, parts)
-            waiting = []
-    if waiting:
-        yield _reported(waiting, request.steps, parts)
-
-
-def _reported(waiting: list[Inside], steps: int, parts: tuple[Part, ...]) -> pa.RecordBatch:
-    tables, enters, leaves = zip(*waiting, strict=True)
-    totals = StepTotals(window_steps.step_sweep(np.concatenate(enters), np.concatenate(leaves), steps, 1))
-    counts, rows = totals.counts(), pa.concat_tables(tables)
-    values = [part_values(part, totals, counts, rows) for part in parts]
-    names = [STEP, COUNT, *(part.name for part in parts)]
-    return pa.RecordBatch.from_arrays([pa.array(range(steps + 1), pa.int64()), pa.array(counts), *values], names)
+        totals = StepTotals(window_steps.step_sweep(enter[inside], leave[inside], request.steps, 1))
+        counts, rows = totals.counts(), table.select(columns).take(pa.array(inside))
+        values = [part_values(part, totals, counts, rows) for part in parts]
+        names = [STEP, COUNT, *(part.name for part in parts)]
+        yield pa.RecordBatch.from_arrays([_axis(request), pa.array(counts), *values], names)
 
 
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:

@@ -66,11 +66,3 @@ def shared_places(
                 types.append(kind)
         places.append(taken)
     return tuple(types), places
-
-
-def packed_columns(admitted: Admitted, places: dict[str, int], types: Sequence[T.DataType]) -> list[Column]:
-    """All places, filled with the columns of one table; those that only other tables use are null."""
-    by_place = {at: F.col(admitted.column(name)) for name, at in places.items()}
-    return [
-        (by_place[at] if at in by_place else F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(types)
-    ]

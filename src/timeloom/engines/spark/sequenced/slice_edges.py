@@ -50,11 +50,11 @@ class SliceTask:
             return
         found = self.find(rows)
         table = found.table.append_column(START, pa.array(found.starts)).append_column(END, pa.array(found.ends))
-        homes = (rows.task - np.maximum(numbers(table, SLICE) - 1, 0)) % self.delivery.tasks
+        firsts = (rows.task - np.maximum(numbers(table, SLICE) - 1, 0)) % self.delivery.tasks
         table = table.drop_columns(SLICE)
         yield from _blocks(table.filter(pa.array(~found.open)), rows.task, FINISHED)
-        for home in np.unique(homes[found.open]).tolist():
-            yield from _blocks(table.filter(pa.array(found.open & (homes == home))), home, OPEN)
+        for task in np.unique(firsts[found.open]).tolist():
+            yield from _blocks(table.filter(pa.array(found.open & (firsts == task))), task, OPEN)
 
 
 @dataclass(frozen=True)
