@@ -92,10 +92,12 @@ class OrcBatches(ParquetBatches):
     """An ORC writer that takes batches."""
 
     def opened(self, file: "IO[bytes] | pa.NativeFile", schema: "pa.Schema") -> Any:
-        """Arrow's writer."""
+        """Arrow's writer; it learns the columns from the first table, also where no rows follow."""
         from pyarrow import orc
 
-        return orc.ORCWriter(file)
+        writer = orc.ORCWriter(file)
+        writer.write(schema.empty_table())
+        return writer
 
     def write(self, batch: "pa.RecordBatch") -> None:
         """Write one batch."""
