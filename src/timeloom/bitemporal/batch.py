@@ -2,24 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from timeloom.bitemporal.chronicle import Chronicle
 from timeloom.bitemporal.layout import Key, Version, facts_table
 from timeloom.engines.tables.frames import require_columns
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
-if TYPE_CHECKING:
-    from timeloom.bitemporal.table import BitemporalTable
-
 Portion = tuple["Instant | None", "Instant | None"]
+
+
+class Changeable(Protocol):
+    """The table that a batch changes, as far as a batch knows it."""
+
+    _state: Chronicle
+    _current: dict[Key, list[Version]]
+
+    def _open(self) -> None:
+        """Let one batch in, and no other."""
+
+    def _commit(self, batch: "Batch") -> None:
+        """Make what a batch has staged visible."""
+
+    def _close(self) -> None:
+        """Let the next one in."""
 
 
 class Batch:
     """Transactions that become visible together, when the ``with`` block ends without an error."""
 
-    def __init__(self, table: "BitemporalTable") -> None:
+    def __init__(self, table: Changeable) -> None:
         self._table = table
         self._is_open = False
         self._staged: list[Version] = []

@@ -1,8 +1,9 @@
 """The index as one file."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +20,24 @@ from timeloom.engines.tables.ticks import TimeType
 from timeloom.kernels.bitemporal.buckets import BLOCK
 from timeloom.model.period import Period
 
-if TYPE_CHECKING:
-    from timeloom.bitemporal.index import BitemporalIndex
-
 KIND = "bitemporal-index"
 VERSION = 1
 COLUMNS = ("sys_start", "sys_end", "app_start", "app_end")
 SIDES = ("starts", "ends")
 
 
-def save_index(path: "str | os.PathLike[str]", index: "BitemporalIndex") -> None:
+class Indexed(Protocol):
+    """What a file has of an index: its state, and its periods."""
+
+    _now: Snapshot
+    _sys_period: Period
+    _app_period: Period
+
+
+Index = TypeVar("Index", bound=Indexed)
+
+
+def save_index(path: "str | os.PathLike[str]", index: Indexed) -> None:
     """Write an index to one file."""
     now = index._now
     lines, numbers, view = now.lines, now.numbers, now.lines.columns.view()
@@ -65,14 +74,14 @@ def save_index(path: "str | os.PathLike[str]", index: "BitemporalIndex") -> None
     storage.save(path, KIND, VERSION, arrays, meta)
 
 
-def load_index(path: "str | os.PathLike[str]", cls: "type[BitemporalIndex]") -> "BitemporalIndex":
-    """Read an index from its file."""
-    return storage.restore(path, KIND, VERSION, lambda arrays, meta: _index(arrays, meta, cls))
+def load_index(path: "str | os.PathLike[str]", make: "Callable[..., Index]") -> "Index":
+    """Read an index from its file, and make it by its settings."""
+    return storage.restore(path, KIND, VERSION, lambda arrays, meta: _index(arrays, meta, make))
 
 
-def _index(arrays: storage.Arrays, meta: dict[str, Any], cls: "type[BitemporalIndex]") -> "BitemporalIndex":
+def _index(arrays: storage.Arrays, meta: dict[str, Any], make: "Callable[..., Index]") -> "Index":
     structure.check_index(arrays, meta)
-    index = cls(
+    index = make(
         sys_period=Period(*meta["sys_period"]),
         app_period=Period(*meta["app_period"]),
         retroactive=meta["retroactive"],

@@ -2,8 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +10,13 @@ from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Cluster, Pipeline
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.engines.engine import Engine
+from timeloom.pipeline.outcome import Done, Silent
 from timeloom.pipeline.outputs.reporting import ReportFiles
 from timeloom.pipeline.outputs.staging import Outputs
 from timeloom.pipeline.runner import Run, Watcher, open_sinks
 from timeloom.pipeline.streams.check import load_file
 from timeloom.pipeline.streams.models import Stream
 from timeloom.report.record import RunRecord
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def begin(self, text: str) -> None:
-        """Something has begun."""
-
-    def end(self, text: str) -> None:
-        """It has ended."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """A run that has ended well: its record, without secrets, and the page of its report."""
-
-    record: dict[str, Any]
-    page: Path
 
 
 def run_file(
@@ -147,13 +129,4 @@ def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any, scratch
         return LocalEngine()
     from timeloom.pipeline.engines.spark import SparkEngine
 
-    return SparkEngine(spark, merge_clusters(pipeline.spark, cluster), pipeline.name, scratch)
-
-
-def merge_clusters(file: Cluster, given: Cluster | None) -> Cluster:
-    """Let what was given on the command line go before what the file says."""
-    if given is None:
-        return file
-    chosen: Mapping[str, Any] = given.model_dump(exclude_none=True)
-    kept = {} if given.master or given.remote else {"master": file.master, "remote": file.remote}
-    return Cluster(**{**kept, **chosen, "conf": {**file.conf, **given.conf}})
+    return SparkEngine(spark, pipeline.spark.under(cluster), pipeline.name, scratch)

@@ -172,6 +172,14 @@ class Cluster(Part):
     remote: str | None = None
     conf: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
+    def under(self, given: "Cluster | None") -> "Cluster":
+        """What a file says, where nothing else was given."""
+        if given is None:
+            return self
+        chosen: dict[str, Any] = given.model_dump(exclude_none=True)
+        kept = {} if given.master or given.remote else {"master": self.master, "remote": self.remote}
+        return Cluster(**{**kept, **chosen, "conf": {**self.conf, **given.conf}})
+
 
 class Pipeline(Part):
     """A whole pipeline. Relative paths start at ``base``, the directory of its file."""

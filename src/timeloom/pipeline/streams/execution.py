@@ -7,7 +7,7 @@ from typing import Any
 from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Cluster
 from timeloom.pipeline.definition.secrets import Secrets
-from timeloom.pipeline.execution import Done, Silent, merge_clusters
+from timeloom.pipeline.outcome import Done, Silent
 from timeloom.pipeline.signals import StopSignals
 from timeloom.pipeline.streams.models import Stream
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
@@ -75,7 +75,7 @@ def _run(
     session, run = spark, None
     try:
         if session is None:
-            merged = merge_clusters(stream.spark, cluster)
+            merged = stream.spark.under(cluster)
             session = start_session(merged.model_copy(update={"conf": {PROVIDER: ROCKSDB, **merged.conf}}), stream.name)
         record.about = {"spark": session.version}
         run = StreamRun(stream, session, watcher)
