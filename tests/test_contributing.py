@@ -9,9 +9,10 @@ from typing import get_args
 import pytest
 import yaml
 
-from timeloom.model import allen, count_join, iseql, join, measures, sequenced
+from timeloom.model import aggregates, allen, count_join, iseql, join, sequenced
 from timeloom.operators.registry import verbs
-from timeloom.pipeline.definition.models import FileFormat
+from timeloom.pipeline.formats.compressed import SUFFIX
+from timeloom.pipeline.formats.registry import FORMATS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/timeloom"
@@ -33,9 +34,9 @@ ALGORITHMS = (
 
 KINDS = {
     "relation": [*allen.NAMES, *iseql.MAKERS],
-    "aggregate": list(measures.FUNCTIONS),
+    "aggregate": list(aggregates.AGGREGATES),
     "algorithm": [name for name in get_args(join.JoinAlgorithm) if name != "auto"],
-    "file format": list(get_args(FileFormat)),
+    "file format": [name for name in FORMATS if not name.endswith(SUFFIX)],
     "verb": list(verbs()),
 }
 """All that the tree knows of each kind; each one stands in the files that its recipe marks "always"."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.pipeline.definition.types import parse_type
-from timeloom.pipeline.formats.registry import FORMATS, by_suffix
+from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, by_suffix
 
 if TYPE_CHECKING:
     FileFormat: TypeAlias = str
@@ -162,7 +162,7 @@ class Quarantine(Part):
     """Where rejected rows go: a table for each source, below one path."""
 
     path: str
-    format: FileFormat = "parquet"
+    format: FileFormat = DEFAULT
 
 
 class Cluster(Part):

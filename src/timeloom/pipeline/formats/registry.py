@@ -8,6 +8,9 @@ from timeloom.pipeline.formats.compressed import gzipped
 from timeloom.pipeline.formats.delimited import Delimited
 from timeloom.pipeline.formats.record import Format, SparkForm
 
+DEFAULT = "parquet"
+"""What is written where nothing says otherwise."""
+
 STANDARD = "-"
 """The name of the standard streams, which carry CSV."""
 

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from timeloom.errors import UsageError
 from timeloom.model.ticks import parse_span
 from timeloom.pipeline.definition.models import Cluster, Part, as_list, known_types
-from timeloom.pipeline.formats.registry import FORMATS
+from timeloom.pipeline.formats.registry import DEFAULT, FORMATS
 
 STREAMED = tuple(name for name, form in FORMATS.items() if form.spark is not None and form.spark.streams)
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class StreamJoin(Part):
 class StreamSink(Part):
     """Where results go: files in a directory, a table in the session's memory, or the screen."""
 
-    format: StreamSinkFormat = "parquet"
+    format: StreamSinkFormat = DEFAULT
     path: str | None = None
     table: str | None = None
     partition_by: list[str] = Field(default_factory=list)
