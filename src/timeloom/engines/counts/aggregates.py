@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.counts.counting import Totals
+from timeloom.engines.counts.counting import Sums, Totals
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type, takes
@@ -59,12 +59,12 @@ def values_of(right: pa.Table, name: str) -> pa.Array:
     return plain_values(Source(right).column(name))
 
 
-def present_values(counting: Totals, counts: Numbers, array: pa.Array) -> Numbers:
+def present_values(counting: Sums, counts: Numbers, array: pa.Array) -> Numbers:
     """How many values that are not null each left row has."""
     return counting.sums(np.asarray(array.is_valid()).astype(np.int64)) if array.null_count else counts
 
 
-def limb_sums(counting: Totals, array: pa.Array, wanted: Measure) -> list[LimbSums]:
+def limb_sums(counting: Sums, array: pa.Array, wanted: Measure) -> list[LimbSums]:
     """Each left row's total in parts that add up without loss, also to those of other right rows."""
     if pa.types.is_floating(array.type):
         limbs = _double_limbs(array)

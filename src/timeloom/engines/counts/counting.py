@@ -29,14 +29,18 @@ CACHED = 1 << 18
 """The sorted endpoints of so many rows stay in a processor's caches."""
 
 
-class Totals(Protocol):
+class Sums(Protocol):
+    """Sums over the right rows of each left row, or over the rows of each step."""
+
+    def sums(self, weights: Numbers) -> Numbers:
+        """The sum of a weight; no sum of weights may overflow."""
+
+
+class Totals(Sums, Protocol):
     """Counts, sums and minima over the right rows of each left row."""
 
     def counts(self) -> Numbers:
         """How many right rows each left row has."""
-
-    def sums(self, weights: Numbers) -> Numbers:
-        """The sum of a weight over the right rows of each left row."""
 
     def least(self, values: Numbers) -> Numbers:
         """The least value among the right rows of each left row, or NONE."""

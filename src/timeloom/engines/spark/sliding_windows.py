@@ -14,19 +14,23 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from timeloom.engines.counts.aggregates import values_of
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
-from timeloom.engines.spark.counting.parts import Part, part_values
+from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
 from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
+from timeloom.engines.timelines.measure_task import Sweep, Task
+from timeloom.engines.timelines.measures import extreme
 from timeloom.engines.windows import steps as window_steps
 from timeloom.engines.windows.history import read_history
 from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
-from timeloom.engines.windows.totals import StepTotals
+from timeloom.engines.windows.totals import StepSums
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Ticks, Windows
+from timeloom.model.aggregates import PartKind
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
 from timeloom.model.sliding_windows import STEP, WindowRequest
@@ -210,11 +214,17 @@ def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts:
     for chunk in chunks(batches, CHUNK_BYTES):
         table, enter, leave = _runs(chunk, request, windows)
         inside = np.flatnonzero(enter < leave)
-        totals = StepTotals(window_steps.step_sweep(enter[inside], leave[inside], request.steps, 1))
-        counts, rows = totals.counts(), table.select(columns).take(pa.array(inside))
-        values = [part_values(part, totals, counts, rows) for part in parts]
+        swept = window_steps.step_sweep(enter[inside], leave[inside], request.steps, 1)
+        counts, rows = swept.counts(), table.select(columns).take(pa.array(inside))
+        values = [_part(part, swept, counts, values_of(rows, str(part.measure.column))) for part in parts]
         names = [STEP, COUNT, *(part.name for part in parts)]
         yield pa.RecordBatch.from_arrays([_axis(request), pa.array(counts), *values], names)
+
+
+def _part(part: Part, swept: Sweep, counts: Ticks, values: pa.Array) -> pa.Array:
+    if part.kind in EXTREMES:
+        return extreme(Task(swept, values), part.measure, least=part.kind is PartKind.LEAST)
+    return added_values(part, StepSums(swept), counts, values)
 
 
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:

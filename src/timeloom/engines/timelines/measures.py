@@ -117,7 +117,8 @@ def _stddev(task: Task, measure: Measure) -> pa.Array:
     return pc.sqrt(_var(task, measure))
 
 
-def _extreme(task: Task, measure: Measure, *, least: bool) -> pa.Array:
+def extreme(task: Task, measure: Measure, *, least: bool) -> pa.Array:
+    """The least or greatest value of each period; not-a-number is the greatest."""
     codes = order_codes(task.column, measure)
     codes = task.sweep.arranged(~codes if least else codes)
     return _taken(task, measure, codes, task.sweep.arranged(task.valid))
@@ -212,8 +213,8 @@ _COMBINED: dict[Combination, Kernel] = {
     COUNT: _count,
     TOTAL: _sum,
     MEAN: _avg,
-    LEAST: partial(_extreme, least=True),
-    GREATEST: partial(_extreme, least=False),
+    LEAST: partial(extreme, least=True),
+    GREATEST: partial(extreme, least=False),
 }
 
 _KERNELS: dict[str, Kernel] = {

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.counts.aggregates import NAN, PLUS, extreme, limb_sums, present_values, values_of
-from timeloom.engines.counts.counting import Numbers, Totals
+from timeloom.engines.counts.counting import Numbers, Sums, Totals
 from timeloom.errors import InvalidInputError
 from timeloom.model.aggregates import MEAN, PartKind
 from timeloom.model.measures import Measure
 
+EXTREMES = (PartKind.LEAST, PartKind.GREATEST)
 DIGITS = 38
 WIDE = Context(prec=120)
 Finish = Callable[[pa.Array, pa.Array], pa.Array]
@@ -36,8 +37,13 @@ class Part:
 def part_values(part: Part, counting: Totals, counts: Numbers, right: pa.Table) -> pa.Array:
     """A task's part for each of its left rows."""
     array = values_of(right, str(part.measure.column))
-    if part.kind in (PartKind.LEAST, PartKind.GREATEST):
+    if part.kind in EXTREMES:
         return extreme(counting, array, part.measure, least=part.kind is PartKind.LEAST)
+    return added_values(part, counting, counts, array)
+
+
+def added_values(part: Part, counting: Sums, counts: Numbers, array: pa.Array) -> pa.Array:
+    """The parts that add up: numbers of values, and sums as powers of two and how often each has them."""
     present = present_values(counting, counts, array)
     if part.kind is PartKind.PRESENT:
         return pa.array(present)
