@@ -150,5 +150,5 @@ def test_only_functions_of_rows_go_without_a_column():
         with pytest.raises(tl.UsageError, match=f"{record.name} needs a column"):
             read_measures({"x": record.name})
         for written in record.sql:
-            with pytest.raises(tl.UsageError, match=r"needs a column|not understood|found|expected"):
+            with pytest.raises(tl.UsageError, match=f"{record.name} needs a column"):
                 tl.sql(f"select {written.format('*')} from t", t=pa.table({"v": [1]}))

@@ -60,7 +60,7 @@ def double_limbs(values: Doubles) -> list[Limb]:
     signs = np.where(bits < 0, -1, 1)
     wanted: dict[int, Integers] = {}
     for number, part in enumerate(parts):
-        for slot in np.unique(slots[part != 0]).tolist():
+        for slot in np.flatnonzero(np.bincount(slots[part != 0])).tolist():
             here = np.where(slots == slot, part * signs, 0)
             wanted[slot + number] = wanted[slot + number] + here if slot + number in wanted else here
     limbs = [Limb(slot * width - BIAS, wanted[slot]) for slot in sorted(wanted)]
