@@ -8,7 +8,7 @@ from pyspark.sql import types as T  # noqa: N812
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import SqlglotError
 
-from timeloom.engines.spark.sequenced.measures import measure_fields
+from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.errors import UsageError
 from timeloom.model.measures import Measure
 from timeloom.query.clauses import Item, Node

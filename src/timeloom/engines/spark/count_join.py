@@ -15,13 +15,13 @@ from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.keys import as_given
+from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.columns.validity import merge_rejected
 from timeloom.engines.spark.counting.parts import Part
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.join import SparkJoin
 from timeloom.engines.spark.matching.tasks import Matcher
-from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.validity import Quarantined

@@ -16,10 +16,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from timeloom.engines.counts.aggregates import values_of
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
+from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
-from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.engines.timelines.measure_task import Sweep, Task

@@ -10,10 +10,11 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.cluster.readings import require_unchanging
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import Admitted, admit
 from timeloom.engines.spark.gaps import uncovered
-from timeloom.engines.spark.sequenced.measures import AggregateTask, measure_fields
+from timeloom.engines.spark.sequenced.measures import AggregateTask
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.frames import require_columns

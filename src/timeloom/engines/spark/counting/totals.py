@@ -8,8 +8,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_type
 
+from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import Part, finish
-from timeloom.engines.spark.sequenced.measures import measure_fields
 from timeloom.model.aggregates import PartKind
 from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
