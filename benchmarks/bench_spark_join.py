@@ -21,7 +21,7 @@ from benchmarks.generators import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.distribution import Distribution
-from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.join import planned
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation
@@ -145,10 +145,10 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
     request = JoinRequest(
         relation("intersects"), Keys(), "inner", period, period, Policy(), columns=tuple(COLUMNS), strategy="slices"
     )
-    task = SparkJoin(left, right, request)
-    plan = task.plan()
+    joined = planned(left, right, request)
+    plan = joined.inputs.plan
     assert isinstance(plan, Distribution)
-    matcher = task._matcher(plan.reader)
+    matcher = joined.inputs.matcher()
     exchange = plan.exchange
     cut = left.sparkSession.range(1).select(exchange.cuts)
     into_python = [mapped(source.rows, swallow, "n long") for source in exchange.sources]
@@ -158,7 +158,7 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
         "sample, choose cuts, route, write blocks": exchange.written(0).unionAll(exchange.written(1)),
         "shuffle": plan.rows(),
         "ticks and matching": mapped(plan.rows(), Counting(matcher), "n long"),
-        "gather, and results back to Spark": task.result(),
+        "gather, and results back to Spark": joined.frame(),
     }
     times = [timed(run(frame), 3) for frame in steps.values()]
     found = list(zip(steps, [times[0], *(max(0.0, b - a) for a, b in pairwise(times))], strict=True))
@@ -177,8 +177,8 @@ class Counting:
         self.matcher = matcher
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for parcel in self.matcher.parcels(batches):
-            yield pa.RecordBatch.from_pydict({"n": [sum(r.size for r, _ in self.matcher.pairs(parcel, 1 << 20))]})
+        for held in self.matcher.held(batches):
+            yield pa.RecordBatch.from_pydict({"n": [sum(r.size for r, _ in self.matcher.pairs(held, 1 << 20))]})
 
 
 def main() -> None:

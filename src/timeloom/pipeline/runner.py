@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from timeloom.engines.tables.validity import EMPTY, Quarantined, reason_texts
+from timeloom.engines.tables.validity import Quarantined
+from timeloom.engines.tables.verdicts import EMPTY, reason_texts
 from timeloom.errors import DroppedRowsWarning, InvalidInputError, StorageError, TimeloomError
 from timeloom.model.period import Period
 from timeloom.operators.explain import explain

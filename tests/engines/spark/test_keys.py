@@ -11,7 +11,7 @@ import timeloom as tl
 from strange_names import NAMES, WRITTEN, table, verbs
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
-from timeloom.engines.spark.columns.validity import admit
+from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.tables.key_types import common_type
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -96,7 +96,7 @@ def test_keys_of_other_types_match_as_in_joins_of_spark(spark, how):
 
 
 def test_every_pair_of_key_types_has_a_common_type_or_is_refused_by_name(spark):
-    sides = {kind: admit(keyed(spark, kind, "v"), Period(), "left", Policy()) for kind in KEYS}
+    sides = {kind: judge_frame(keyed(spark, kind, "v"), Period(), "left", Policy()) for kind in KEYS}
     arrow = {kind: arrow_schema(side.schema, "left").field("k").type for kind, side in sides.items()}
     for one, left in sides.items():
         for other, right in sides.items():

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 import timeloom as tl
 from timeloom.engines.spark import coalesce as spark_coalesce
-from timeloom.engines.spark import join as spark_join
 from timeloom.engines.spark import temporal_aggregate as spark_aggregate
 from timeloom.engines.spark.cluster.readings import optimized
+from timeloom.engines.spark.matching import inputs as join_inputs
 from timeloom.engines.spark.slicing import slices as group_slices
 from timeloom.model.measures import read_measures
 from timeloom.model.policy import Policy
@@ -121,7 +121,7 @@ def test_a_plan_grows_with_the_number_of_tables_and_no_faster(spark, monkeypatch
     monkeypatch.setattr(group_slices, "WHOLE_BYTES", whole)
     rows = spark.createDataFrame(pa.table({"start": [0, 4], "end": [3, 9], "key": ["a", "b"]}))
     for how in ("inner", "full"):
-        monkeypatch.setattr(spark_join, "broadcast_threshold", lambda _: -1)
+        monkeypatch.setattr(join_inputs, "broadcast_threshold", lambda _: -1)
         frames = [rows.withColumn(f"v{number}", F.lit(number)) for number in range(5)]
         plans = [optimized(tl.temporal_join(frames[:count], on="key", how=how)) for count in (3, 4, 5)]
         leaves = [plan.count("LocalRelation") + plan.count("LogicalRDD") for plan in plans]

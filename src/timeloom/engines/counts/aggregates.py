@@ -24,7 +24,6 @@ from timeloom.model.aggregates import COUNT, GREATEST, LEAST, MEAN
 from timeloom.model.measures import Measure
 
 Numbers = NDArray[np.int64]
-Doubles = NDArray[np.float64]
 
 NAN, PLUS, MINUS = 10_001, 10_002, 10_003
 """Stand in the place of a power of two for what no power counts: not-a-number and the infinities."""

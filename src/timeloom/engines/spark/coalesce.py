@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
-from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -44,9 +44,9 @@ def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
     return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)))
 
 
-def _read(df: DataFrame, request: CoalesceRequest) -> tuple[Admitted, tuple[str, ...]]:
+def _read(df: DataFrame, request: CoalesceRequest) -> tuple[JudgedFrame, tuple[str, ...]]:
     """The rows, and the columns whose values must be equal."""
-    admitted = admit(df, request.period, "input", request.policy)
+    admitted = judge_frame(df, request.period, "input", request.policy)
     period, names = (request.period.start, request.period.end), admitted.schema.names
     by = tuple(name for name in names if name not in period) if request.by is None else request.by
     require_columns(names, list(by), "input")

@@ -1,5 +1,6 @@
 """Counting joins on Spark."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,69 +15,54 @@ from timeloom.engines.counts.counting import Counting
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import as_given
 from timeloom.engines.spark.columns.measure_fields import measure_fields
-from timeloom.engines.spark.columns.validity import merge_rejected
 from timeloom.engines.spark.counting.parts import Part
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
-from timeloom.engines.spark.join import SparkJoin
-from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.tables.frames import require_columns
-from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
-from timeloom.model.join import JoinRequest
 
 COUNT = "count"
 """The column in which tasks report counts."""
 
 
-class SparkCount(SparkJoin):
-    """Two DataFrames, ready to be counted: distributed as for a join that returns left rows, all of them."""
+@dataclass(frozen=True)
+class CountResult:
+    """Two tables, and how many rows of the right one each left row is to be told of."""
 
-    def __init__(self, left: DataFrame, right: DataFrame, request: CountRequest) -> None:
-        self.counted = request
-        periods = request.left_period, request.right_period
-        strategy = request.strategy
-        super().__init__(
-            left,
-            right,
-            JoinRequest(request.relation, request.keys, "anti", *periods, request.policy, strategy=strategy),
-        )
-        request.check_names(self.left.schema.names)
-
-    def _wanted(self) -> tuple[list[str], list[str]]:
-        measured = [measure.column for measure in self.counted.aggregates if measure.column is not None]
-        require_columns(self.right.schema.names, measured, "right")
-        left, right = super()._wanted()
-        return left, [*right, *measured]
+    inputs: JoinInputs
+    request: CountRequest
 
     @cached_property
     def schema(self) -> T.StructType:
         """The left columns, the count and the aggregates."""
-        fields = [T.StructField(self.counted.name, T.LongType(), nullable=False)]
+        left, right = self.inputs.sides.both
+        fields = [T.StructField(self.request.name, T.LongType(), nullable=False)]
         self._refuse_unfit()
-        fields += measure_fields(self.right.schema, self.counted.aggregates)
-        return T.StructType([*self.left.schema.fields, *fields])
+        fields += measure_fields(right.schema, self.request.aggregates)
+        return T.StructType([*left.schema.fields, *fields])
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What tasks report for the aggregates."""
-        return parts_of(self.counted.aggregates)
+        return parts_of(self.request.aggregates)
 
-    def counts(self, best: Best | None = None) -> DataFrame:
+    def frame(self, best: Best | None = None) -> DataFrame:
         """The left rows with their counts: what tasks know alone, and what they know together."""
-        plan = self.plan()
-        matcher = self._matcher(plan.reader)
+        inputs, plan = self.inputs, self.inputs.plan
+        left, packing = inputs.sides.left, inputs.packing
         rows = plan.rows()
         task = CountTask(
-            matcher,
-            self.request.relation.boxes(self.axis),
-            self.counted.chosen,
-            self.counted.aggregates,
-            ({name: self.packing.left[name] for name in self.left.schema.names}, self.packing.right),
+            inputs.matcher(),
+            self.request.relation.boxes(inputs.sides.axis),
+            self.request.chosen,
+            self.request.aggregates,
+            ({name: packing.left[name] for name in left.schema.names}, packing.right),
             tuple(self.schema.names),
             best,
         )
@@ -84,69 +70,79 @@ class SparkCount(SparkJoin):
         undecided = plan.undecided("left")
         if undecided is None:
             return result
-        require_one_reading((self.left, self.right))
-        return result.unionAll(self._added_up(rows, matcher, undecided))
+        require_one_reading(inputs.sides.both)
+        return result.unionAll(self._added_up(rows, undecided))
 
-    def _added_up(self, rows: DataFrame, matcher: Matcher, undecided: DataFrame) -> DataFrame:
+    def _added_up(self, rows: DataFrame, undecided: DataFrame) -> DataFrame:
         """The left rows with copies in several tasks: what these report is added up by period and key."""
-        keys, right = self.request.keys.left, self.right.schema
+        left, right = (side.schema for side in self.inputs.sides.both)
+        keys, packing = self.request.keys.left, self.inputs.packing
         names = ["start", "end", *(f"k{number}" for number in range(len(keys)))]
-        kinds = [T.LongType(), T.LongType(), *(self.left.schema[key].dataType for key in keys)]
+        kinds = [T.LongType(), T.LongType(), *(left[key].dataType for key in keys)]
         fields = [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
         reported = T.StructType(
             [*fields, T.StructField(COUNT, T.LongType()), *(part_field(part, right) for part in self.parts)]
         )
-        task = PartialCountTask(matcher, self.parts, self.packing.right, tuple(reported.names))
+        task = PartialCountTask(self.inputs.matcher(), self.parts, packing.right, tuple(reported.names))
         found = mapped(rows, task, reported).groupBy(*names)
         totals = found.agg(F.sum(COUNT).alias(COUNT), *(total(part) for part in self.parts))
-        places = ["start", "end", *(f"p{self.packing.left[key]}" for key in keys)]
+        own = ["start", "end", *(f"p{packing.left[key]}" for key in keys)]
         known = totals.toDF(*(f"known_{name}" for name in names), *reported.names[len(names) :])
-        same = " AND ".join(f"{place} = known_{name}" for place, name in zip(places, names, strict=True))
+        same = " AND ".join(f"{mine} = known_{name}" for mine, name in zip(own, names, strict=True))
         joined = undecided.join(known, F.expr(same), "left")
         count = F.coalesce(F.col(COUNT), F.lit(0))
-        given = [F.col(f"p{self.packing.left[name]}").alias(name) for name in self.left.schema.names]
+        given = [F.col(f"p{packing.left[name]}").alias(name) for name in left.names]
         aggregates = [
-            finished(measure, self.parts, right, count).alias(measure.name) for measure in self.counted.aggregates
+            finished(measure, self.parts, right, count).alias(measure.name) for measure in self.request.aggregates
         ]
-        return joined.select(*given, count.alias(self.counted.name), *aggregates)
+        return joined.select(*given, count.alias(self.request.name), *aggregates)
 
     def _refuse_unfit(self) -> None:
         """Let the local engine judge the aggregates, on tables without rows."""
         none = Side(np.zeros(0, np.int64), np.zeros(0, np.int64))
         counting = Counting(Problem.of(none, none), ())
-        right = to_arrow_schema(self.right.schema, timezone="UTC").empty_table()
-        for measure in self.counted.aggregates:
+        right = to_arrow_schema(self.inputs.sides.right.schema, timezone="UTC").empty_table()
+        for measure in self.request.aggregates:
             aggregate(counting, np.zeros(0, np.int64), right, measure)
 
 
-def count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> "DataFrame | Quarantined[DataFrame]":
+def count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> Any:
     """Count the right rows of each left row. Nothing runs before an action."""
-    task = SparkCount(left, right, request)
-    return answer(task, task.counts())
+    counted = planned(left, right, request)
+    return as_asked(counted, counted.frame())
 
 
-def answer(task: SparkCount, result: DataFrame) -> "DataFrame | Quarantined[DataFrame]":
-    """Hand out a result, with the rejected rows when they were asked for."""
-    result = as_given(result, task.schema, task.left)
-    if task.request.policy.on_invalid == "quarantine":
-        return Quarantined(result, merge_rejected(task.left, task.right))
-    return result
+def planned(left: DataFrame, right: DataFrame, request: CountRequest) -> CountResult:
+    """Both DataFrames, read and checked, ready to be counted: each left row has a count, be it zero."""
+    sides = Sides.of(left, right, request)
+    measured = [measure.column for measure in request.aggregates if measure.column is not None]
+    require_columns(sides.right.schema.names, measured, "right")
+    request.check_names(sides.left.schema.names)
+    columns = sides.left.schema.names, measured
+    return CountResult(JoinInputs(sides, request.relation, columns, ("left",), ("left",), request.strategy), request)
+
+
+def as_asked(counted: CountResult, result: DataFrame) -> Any:
+    """Hand out a result in the types that were given, with the rejected rows when they were asked for."""
+    sides = counted.inputs.sides
+    return answer(as_given(result, counted.schema, sides.left), sides.both, sides.policy)
 
 
 def explain_count_join(left: DataFrame, right: DataFrame, request: CountRequest) -> Explanation:
     """Say how the counts would be made. Nothing runs."""
-    task = SparkCount(left, right, request)
+    inputs = planned(left, right, request).inputs
     facts: dict[str, Any] = {
         "relation": repr(request.relation),
         "algorithm": request.chosen,
-        "strategy": task.strategy.name,
+        "strategy": inputs.strategy.name,
         "keys": list(request.keys.left),
     }
-    facts |= {f"{side} bytes": size for side, size in task.sizes.items() if size is not None}
-    if task.strategy.name == "broadcast":
+    facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
+    if inputs.strategy.name == "broadcast":
         facts |= {"broadcast side": "right", "partitions": "those of the left side", "replication": 1}
-        return Explanation("count_join", "spark", facts, (task.strategy.why,))
-    copies, why = replication(task.pieces, task.slicing)
-    facts |= {"partitions": task.spread.partitions, "slices": f"at most {task.slicing.slices}", "replication": copies}
+        return Explanation("count_join", "spark", facts, (inputs.strategy.why,))
+    copies, why = replication(inputs.parts, inputs.slicing)
+    partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
+    facts |= {"partitions": partitions, "slices": slices, "replication": copies}
     together = "left rows in several slices get a count from each; these are added up by period and key"
-    return Explanation("count_join", "spark", facts, (task.strategy.why, task.spread.why, why, together))
+    return Explanation("count_join", "spark", facts, (inputs.strategy.why, inputs.spread.why, why, together))

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.faults import NO_TIME, answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
-from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -26,7 +26,7 @@ from timeloom.model.sequenced import GapsRequest
 
 def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
     """Find the time of each group that no row covers. Nothing runs before an action."""
-    admitted = admit(df, request.period, "input", request.policy)
+    admitted = judge_frame(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
     found = uncovered(
         admitted, request.by, request.within, Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
@@ -36,7 +36,7 @@ def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
 
 def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
     """Say how gaps would be found."""
-    admitted = admit(df, request.period, "input", request.policy)
+    admitted = judge_frame(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
     slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {"algorithm": "cover", "groups by": list(request.by), **slicing.facts(grouped=bool(request.by))}
@@ -44,7 +44,7 @@ def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
 
 
 def uncovered(
-    admitted: Admitted,
+    admitted: JudgedFrame,
     by: tuple[str, ...],
     within: tuple[object, object] | None,
     slicing: Slicing,

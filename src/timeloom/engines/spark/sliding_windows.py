@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from timeloom.engines.counts.aggregates import values_of
-from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_place, places
+from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
@@ -68,7 +68,7 @@ class Plan:
     def __init__(self, df: DataFrame, request: WindowRequest) -> None:
         schema = df.schema
         refuse_repeated(schema.names, "input")
-        self.rows = df.toDF(*places(len(schema)))
+        self.rows = df.toDF(*numbered(len(schema)))
         self.request = request
         self.schema = schema
         self.sample = arrow_schema(schema, "input").empty_table()
@@ -87,20 +87,20 @@ class Plan:
         none = self.history.sys_start
         schema = _spark_schema(window_steps.changes(self.sample, none, none, self.request.steps).schema)
         task = partial(_changes, request=self.request, windows=self.windows)
-        return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
+        return mapped_by_position(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
     def members(self, columns: list[str], names: list[str]) -> DataFrame:
         """The rows inside each step: the step, and these columns under other names; named by position."""
         none = self.history.sys_start
         sample = window_steps.members(self.sample.select(columns).rename_columns(names), none, none)
         task = partial(_members, request=self.request, windows=self.windows, columns=columns, names=names)
-        return mapped_by_place(self.rows, self.schema.names, task, _spark_schema(sample.schema))
+        return mapped_by_position(self.rows, self.schema.names, task, _spark_schema(sample.schema))
 
     def rejected(self) -> DataFrame:
         """The rows with an invalid period, and why."""
         sample = window_steps.admit_history(self.sample, self.request)[1]
         task, schema = partial(_rejected, request=self.request), _spark_schema(sample.schema)
-        return mapped_by_place(self.rows, self.schema.names, task, schema).toDF(*schema.names)
+        return mapped_by_position(self.rows, self.schema.names, task, schema).toDF(*schema.names)
 
     def aggregates(self) -> DataFrame:
         """One row a step, in order, also for steps without rows."""
@@ -129,7 +129,7 @@ class Plan:
         task = partial(_partials, request=request, windows=self.windows, parts=self.parts)
         given = [T.StructField(STEP, T.LongType()), T.StructField(COUNT, T.LongType())]
         reported = T.StructType([*given, *(part_field(part, self.schema) for part in self.parts)])
-        found = mapped_by_place(frame, used, task, reported).toDF(*reported.names)
+        found = mapped_by_position(frame, used, task, reported).toDF(*reported.names)
         return found.groupBy(STEP).agg(F.sum(COUNT).alias(COUNT), *(total(part) for part in self.parts))
 
     def _from_rows(self) -> DataFrame | None:

@@ -1,7 +1,5 @@
 """Stabs of DataFrames."""
 
-import logging
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +10,12 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
-from timeloom.engines.spark.columns.faults import answer
+from timeloom.engines.spark.columns.faults import admitted_in_task, answer
 from timeloom.engines.spark.columns.ticks import PeriodColumns, literal
-from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.tables.instants import instant_ticks, stabbed
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.engines.tables.validity import VALID
-from timeloom.engines.tables.validity import admit as admit_locally
-from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.engines.tables.verdicts import VALID
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.stab import StabRequest
@@ -27,32 +23,30 @@ from timeloom.model.stab import StabRequest
 FEW = 16
 """Up to so many instants, Spark itself tests each of them; more are looked up by tasks."""
 
-_LOG = logging.getLogger(__name__)
-
 
 def stab(df: DataFrame, request: StabRequest) -> Any:
     """Keep the rows that are active at any of the instants. Nothing runs before an action.
 
     Spark drops what cannot be active; tasks see the rest, and the invalid rows, which they must refuse or report.
     """
-    admitted = admit(df, request.period, "input", request.policy)
-    instants = instant_ticks(request.at, admitted.columns.kind.type)
+    frame = judge_frame(df, request.period, "input", request.policy)
+    instants = instant_ticks(request.at, frame.columns.kind.type)
     judges = request.policy.judges
-    active = _may_be_active(admitted.columns, instants)
-    found = admitted.rows.where(f"{admitted.verdict} <> {VALID} OR {active}" if judges else active)
-    names = tuple(admitted.schema.names)
+    active = _may_be_active(frame.columns, instants)
+    found = frame.rows.where(f"{frame.verdict} <> {VALID} OR {active}" if judges else active)
+    names = tuple(frame.schema.names)
     if judges or instants.size > FEW:
-        arrow_schema(admitted.schema, "input")
+        arrow_schema(frame.schema, "input")
         task = StabTask(request.period, request.policy, instants, names)
-        found = mapped(found, task, _renamed(admitted))
-    return answer(found.toDF(*names), [admitted], request.policy)
+        found = mapped(found, task, _renamed(frame))
+    return answer(found.toDF(*names), [frame], request.policy)
 
 
-def _renamed(admitted: Admitted) -> T.StructType:
+def _renamed(frame: JudgedFrame) -> T.StructType:
     """The schema under the names that columns have among tasks."""
     fields = [
-        T.StructField(admitted.column(field.name), field.dataType, field.nullable, field.metadata)
-        for field in admitted.schema
+        T.StructField(frame.column(field.name), field.dataType, field.nullable, field.metadata)
+        for field in frame.schema
     ]
     return T.StructType(fields)
 
@@ -81,13 +75,6 @@ class StabTask:
         """Filter batches."""
         for batch in batches:
             table = pa.Table.from_batches([batch]).rename_columns(self.names)
-            try:
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always", DroppedRowsWarning)
-                    rows = admit_locally(table, self.period, "input", self.policy)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"in one task of stab, {error}") from None
-            for warning in caught:
-                _LOG.warning("in one task of stab, %s", warning.message)
+            rows = admitted_in_task(table, self.period, "input", self.policy, "stab")
             active = stabbed(rows.starts, rows.ends, self.instants, threads=1)
             yield from rows.table.filter(pa.array(active)).rename_columns(batch.schema.names).to_batches()

@@ -12,7 +12,7 @@ from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
-from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.gaps import uncovered
 from timeloom.engines.spark.sequenced.measures import AggregateTask
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
@@ -50,14 +50,14 @@ def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Expl
     return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)))
 
 
-def _admitted(df: DataFrame, request: AggregateRequest) -> Admitted:
-    admitted = admit(df, request.period, "input", request.policy)
+def _admitted(df: DataFrame, request: AggregateRequest) -> JudgedFrame:
+    admitted = judge_frame(df, request.period, "input", request.policy)
     measured = [measure.column for measure in request.measures if measure.column is not None]
     require_columns(admitted.schema.names, [*request.by, *measured], "input")
     return admitted
 
 
-def _rows(admitted: Admitted, request: AggregateRequest, slicing: Slicing) -> GroupedRows:
+def _rows(admitted: JudgedFrame, request: AggregateRequest, slicing: Slicing) -> GroupedRows:
     needed = [measure.column for measure in request.measures if measure.column is not None]
     in_order = [measure.column for measure in request.measures if measure.column is not None and _minds_order(measure)]
     return GroupedRows(
@@ -76,13 +76,13 @@ def _minds_order(measure: Measure) -> bool:
     return measure.aggregate is None or measure.aggregate.order != "ignored"
 
 
-def _schema(admitted: Admitted, request: AggregateRequest) -> T.StructType:
+def _schema(admitted: JudgedFrame, request: AggregateRequest) -> T.StructType:
     names = (*request.by, request.period.start, request.period.end)
     given = result_fields(admitted, names, period_writer(admitted))
     return T.StructType([*given, *measure_fields(admitted.schema, request.measures)])
 
 
-def _empty_time(admitted: Admitted, request: AggregateRequest, slicing: Slicing, schema: T.StructType) -> DataFrame:
+def _empty_time(admitted: JudgedFrame, request: AggregateRequest, slicing: Slicing, schema: T.StructType) -> DataFrame:
     """The periods without active rows."""
     found = uncovered(admitted, request.by, request.within, slicing, "temporal_aggregate")
     values = [

@@ -8,7 +8,7 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
-from timeloom.engines.spark.columns.validity import Admitted, admit
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.chain import Chain
 from timeloom.engines.spark.sequenced.chain_columns import own_columns
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -51,10 +51,10 @@ def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: Antijo
     return Explanation("temporal_antijoin", "spark", facts, (*slicing.reasons(grouped=bool(request.keys)), why))
 
 
-def _admitted(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> tuple[Admitted, Admitted]:
+def _admitted(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> tuple[JudgedFrame, JudgedFrame]:
     first, second = aligned(
-        admit(left, request.left_period, "left", request.policy),
-        admit(right, request.right_period, "right", request.policy),
+        judge_frame(left, request.left_period, "left", request.policy),
+        judge_frame(right, request.right_period, "right", request.policy),
         request.keys,
     )
     same_axis(first.columns.kind.type, second.columns.kind.type)

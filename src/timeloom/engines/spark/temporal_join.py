@@ -1,7 +1,6 @@
 """The sequenced join on Spark: pairs by the relation join; chains of tables, and what outer joins keep, by tasks."""
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -10,8 +9,9 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import all_aligned
 from timeloom.engines.spark.columns.periods import period_writer
-from timeloom.engines.spark.columns.validity import Admitted, admit, merge_numbered
-from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame, merge_numbered
+from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
+from timeloom.engines.spark.matching.results import JoinResult, needed
 from timeloom.engines.spark.sequenced.chain import Chain
 from timeloom.engines.spark.sequenced.chain_columns import chained_columns, layout
 from timeloom.engines.spark.slicing.join_parts import replication
@@ -19,54 +19,55 @@ from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
-from timeloom.model.join import JoinRequest
 from timeloom.model.names import relation
 from timeloom.model.naming import Origin, OutputColumn
 from timeloom.model.sequenced import TemporalJoinRequest
 
 
-class Pairs(SparkJoin):
+@dataclass(frozen=True)
+class Pairs:
     """The pairs that share time, with that time in the left period columns."""
 
-    def __init__(self, left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None) -> None:
-        self.forced = slices
-        pairs = JoinRequest(
-            relation("intersects"),
-            request.keys,
-            "inner",
-            request.left_period,
-            request.right_period,
-            request.policy,
-            algorithm="auto" if request.algorithm == "dip" else request.algorithm,
-            strategy="auto" if slices is None else "keys" if request.keys else "slices",
-        )
-        super().__init__(left, right, pairs, partial(_layout, request))
+    joined: JoinResult
+
+    @classmethod
+    def of(cls, left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None) -> "Pairs":
+        """Two tables, read and checked, ready to be joined."""
+        sides = Sides.of(left, right, request)
+        columns = _layout(request, sides.left.schema, sides.right.schema)
+        strategy = "auto" if slices is None else "keys" if request.keys else "slices"
+        inputs = JoinInputs(sides, relation("intersects"), needed(columns), asked=strategy, slices=slices)
+        algorithm = "auto" if request.algorithm == "dip" else request.algorithm
+        return cls(JoinResult(inputs, "inner", tuple(columns), algorithm))
 
     @property
-    def inputs(self) -> tuple[Admitted, ...]:
+    def inputs(self) -> tuple[JudgedFrame, ...]:
         """Both tables."""
-        return self.left, self.right
+        return self.joined.inputs.sides.both
 
     @property
-    def slicing(self) -> Slicing:
-        """How finely time is sliced."""
-        found = super().slicing
-        return found if self.forced is None else replace(found, slices=self.forced, least=self.forced)
+    def broadcasts(self) -> bool:
+        """Whether one of the tables is small enough to be sent to every task."""
+        return self.joined.inputs.strategy.name == "broadcast"
+
+    def result(self) -> DataFrame:
+        """The plan of the result."""
+        return self.joined.frame()
 
     def explanation(self, tables: int) -> Explanation:
         """How it would run."""
-        copies, why = replication(self.pieces, self.slicing)
-        broadcast = self.strategy.name == "broadcast"
+        inputs, strategy = self.joined.inputs, self.joined.inputs.strategy
+        copies, why = replication(inputs.parts, inputs.slicing)
         facts: dict[str, Any] = {
             "how": "inner",
-            "algorithm": self.request.algorithm,
+            "algorithm": self.joined.algorithm,
             "tables": tables,
-            "strategy": self.strategy.name,
-            "keys": list(self.request.keys.left),
-            "partitions": "those of the other side" if broadcast else self.spread.partitions,
-            "replication": 1 if broadcast else copies,
+            "strategy": strategy.name,
+            "keys": list(inputs.sides.keys.left),
+            "partitions": "those of the other side" if self.broadcasts else inputs.spread.partitions,
+            "replication": 1 if self.broadcasts else copies,
         }
-        reasons = [self.strategy.why] if broadcast else [self.strategy.why, self.spread.why, why]
+        reasons = [strategy.why] if self.broadcasts else [strategy.why, inputs.spread.why, why]
         return Explanation("temporal_join", "spark", facts, (*reasons, *_before(tables - 2)))
 
 
@@ -93,10 +94,10 @@ def _chained(
     a plan of joins within joins would have each table several times, and those before it as often for each time.
     """
     while requests[0].how == "inner":
-        pairs = Pairs(frames[0], frames[1], requests[0], slices)
+        pairs = Pairs.of(frames[0], frames[1], requests[0], slices)
         if len(frames) == 2:
             return pairs
-        if pairs.strategy.name != "broadcast":
+        if not pairs.broadcasts:
             break
         frames, requests = [pairs.result(), *frames[2:]], requests[1:]
     return TableChain(frames, requests, slices)
@@ -110,7 +111,7 @@ class TableChain:
         periods = [requests[0].left_period, *(request.right_period for request in requests)]
         names = ("left", "right") if len(frames) == 2 else map(_ordinal, range(1, len(frames) + 1))
         admitted = [
-            admit(frame, period, name, requests[0].policy)
+            judge_frame(frame, period, name, requests[0].policy)
             for frame, period, name in zip(frames, periods, names, strict=True)
         ]
         self.keys = (requests[0].keys.left, *(request.keys.right for request in requests))

@@ -190,10 +190,15 @@ def shift_ticks(ticks: Ticks, by: int) -> Ticks:
 
 @dataclass(frozen=True)
 class PeriodTicks:
-    """The periods of a table: half-open ticks per row, and the types of both columns."""
+    """The periods of a table: half-open ticks per row, and the types of both columns.
+
+    The raw ticks are those as they were written, before ``closed`` shifts them: a shift saturates at the last tick.
+    """
 
     starts: Ticks
     ends: Ticks
+    raw_starts: Ticks
+    raw_ends: Ticks
     type: TimeType
     end_type: TimeType
     period: Period
@@ -217,11 +222,13 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
             f"the period of the {side} table mixes types: {period.start!r} is {kind.arrow} ({kind.axis.value}), "
             f"{period.end!r} is {end_kind.arrow} ({end_kind.axis.value}); cast one to the other"
         )
-    starts, null_starts = column_ticks(table[period.start], kind, truncate=period.truncate)
+    raw_starts, null_starts = column_ticks(table[period.start], kind, truncate=period.truncate)
     raw_ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
     found = PeriodTicks(
-        shift_ticks(starts, period.start_shift),
-        shift_ticks(raw_ends, period.end_shift),
+        shift_ticks(raw_starts, period.start_shift),
+        raw_ends,
+        raw_starts,
+        raw_ends,
         kind,
         end_kind,
         period,
@@ -229,4 +236,6 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     )
     for sentinel in found.sentinels:
         is_open = is_open | (raw_ends == sentinel)
-    return replace(found, ends=np.where(is_open, FOREVER, found.ends)) if is_open.any() else found
+    if is_open.any():
+        raw_ends = np.where(is_open, FOREVER, raw_ends)
+    return replace(found, ends=shift_ticks(raw_ends, period.end_shift), raw_ends=raw_ends)

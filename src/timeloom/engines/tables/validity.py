@@ -13,26 +13,27 @@ from numpy.typing import NDArray
 from timeloom.engines.tables.frames import Restore, require_columns
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
+from timeloom.engines.tables.verdicts import (
+    DROPPED,
+    EXAMPLES,
+    QUARANTINED,
+    REFUSED,
+    VALID,
+    Verdicts,
+    dropping,
+    faults,
+    judge,
+    outcome,
+    reason_texts,
+    refusal,
+    written,
+)
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import FOREVER, MAX_TICK
 
-Verdicts = NDArray[np.int8]
 F = TypeVar("F")
 """The kind of table that the user gave."""
-
-VALID, NULL_START, REVERSED, EMPTY, LAST = range(5)
-"""What is found of a row; a point at the last tick cannot end, since ends are exclusive."""
-
-ADMITTED, REFUSED, DROPPED, QUARANTINED = range(4)
-"""What becomes of a row."""
-
-REMEDY = (
-    "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them out; "
-    "empty='point' keeps empty periods as single instants, empty='drop' leaves only them out"
-)
-"""What can be done about invalid rows."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,8 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
     if refused.any():
         raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side))
     if dropped.any():
-        warnings.warn(
-            _summary(np.where(dropped, verdict, VALID), side), DroppedRowsWarning, stacklevel=_callers_level()
-        )
+        told = dropping(np.where(dropped, verdict, VALID), side)
+        warnings.warn(told, DroppedRowsWarning, stacklevel=_callers_level())
     kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
     return Admitted(
         take_rows(table, pa.array(kept)),
@@ -70,47 +70,11 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
     )
 
 
-def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
-    """Give each row its verdict: VALID, or the first reason that speaks against it; and the end that it has then."""
-    starts, ends = ticks.starts, ticks.ends
-    verdict = np.zeros(starts.size, np.int8)
-    empty = ends <= starts
-    if not empty.any() and not ticks.null_starts.any():
-        return ends, verdict
-    verdict[empty] = EMPTY
-    raw_starts = starts - np.int64(ticks.period.start_shift)
-    raw_ends = np.where(ends == FOREVER, ends, ends - np.int64(ticks.period.end_shift))
-    verdict[raw_ends < raw_starts] = REVERSED
-    verdict[ticks.null_starts] = NULL_START
-    if policy.empty != "point":
-        return ends, verdict
-    points = verdict == EMPTY
-    verdict[points] = np.where(starts[points] < MAX_TICK, VALID, LAST)
-    return np.where(points & (verdict == VALID), starts + points, ends), verdict
-
-
-def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
-    """What becomes of each row."""
-    codes = {"error": REFUSED, "drop": DROPPED, "quarantine": QUARANTINED, "point": ADMITTED}
-    invalid = np.where(verdict == EMPTY, codes[policy.for_empty], codes[policy.on_invalid])
-    return np.where(verdict == VALID, ADMITTED, invalid).astype(np.int8)
-
-
 def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table:
     """The rejected rows with their reasons."""
     reasons = reason_texts(period)
     name = free_name("reason", rows.column_names)
     return rows.append_column(name, pa.array([reasons[code] for code in verdict.tolist()], pa.string()))
-
-
-def reason_texts(period: Period) -> dict[int, str]:
-    """What each verdict says to the user."""
-    return {
-        NULL_START: f"{period.start} is null",
-        REVERSED: f"{period.end} is before {period.start}",
-        EMPTY: f"the period is empty: {period.start} equals {period.end}",
-        LAST: f"{period.start} is the last tick of all, after which no point can end",
-    }
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
@@ -207,28 +171,9 @@ def _callers_level() -> int:
     return level
 
 
-def _summary(verdict: Verdicts, side: str) -> str:
-    words = {
-        NULL_START: "with a null start",
-        REVERSED: "with an end before the start",
-        EMPTY: "with an empty period",
-        LAST: "with a point at the last tick",
-    }
-    counts = [f"{int((verdict == code).sum())} {text}" for code, text in words.items() if (verdict == code).any()]
-    return f"dropped {int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table: {', '.join(counts)}"
-
-
 def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str) -> str:
-    parts = []
-    for code, reason in reason_texts(period).items():
-        rows = np.flatnonzero(verdict == code)
-        if not rows.size:
-            continue
-        shown = ", ".join(
-            f"row {row}: [{table[period.start][int(row)]}, {table[period.end][int(row)]}]" for row in rows[:3]
-        )
-        parts.append(f"{rows.size} where {reason} ({shown}{', …' if rows.size > 3 else ''})")
-    return (
-        f"{int((verdict != VALID).sum())} of {verdict.size} rows of the {side} table have no usable period: "
-        f"{'; '.join(parts)}. {REMEDY}"
-    )
+    def shown(rows: NDArray[np.int64]) -> list[str]:
+        columns = table[period.start], table[period.end]
+        return [f"row {row}: {written(*(column[row] for column in columns))}" for row in rows[:EXAMPLES].tolist()]
+
+    return refusal(f"{int((verdict != VALID).sum())} of {verdict.size} rows", side, faults(verdict, period, shown))

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import PeriodTicks, TimeType, read_period
-from timeloom.engines.tables.validity import EMPTY, VALID, admit, judge
+from timeloom.engines.tables.validity import admit
+from timeloom.engines.tables.verdicts import EMPTY, VALID, judge
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import timeloom
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.ticks import read_period
-from timeloom.engines.tables.validity import judge, reason_texts
+from timeloom.engines.tables.verdicts import judge, reason_texts
 from timeloom.errors import InvalidInputError, StorageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Sink, Source

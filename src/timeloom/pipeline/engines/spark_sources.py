@@ -5,8 +5,8 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from timeloom.engines.spark.columns.validity import admit
-from timeloom.engines.tables.validity import reason_texts
+from timeloom.engines.spark.columns.validity import judge_frame
+from timeloom.engines.tables.verdicts import reason_texts
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Source
@@ -86,7 +86,7 @@ def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tu
     if source.period is None:
         return _named(rows, kept, found, F.coalesce(quoted(MISFIT), quoted(GAP)), reason), reason
     policy = Policy("quarantine", "point" if source.empty == "point" else None)
-    admitted = admit(rows, source.period, name, policy)
+    admitted = judge_frame(rows, source.period, name, policy)
     texts = reason_texts(source.period)
     verdicts = [F.when(F.expr(f"{admitted.verdict} = {code}"), F.lit(text)) for code, text in texts.items()]
     judged = F.coalesce(F.col(admitted.names[MISFIT]), *verdicts, F.col(admitted.names[GAP]))

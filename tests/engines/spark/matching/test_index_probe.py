@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
-from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.join import planned
 from timeloom.engines.spark.matching import index_probe as probing
 from timeloom.engines.spark.matching.cell_index import ENTRIES_PER_ROW, CellIndex, IndexedSide
 from timeloom.engines.spark.slicing.join_parts import cover
@@ -159,11 +159,11 @@ def test_only_what_suits_is_searched_in_sql(spark, monkeypatch):
     rows = frame(spark, [(1, 5, "a"), (3, 9, "b")])
     period = Period()
     request = JoinRequest(tl.relation("intersects"), Keys(), "inner", period, period, Policy(), strategy="broadcast")
-    assert not SparkJoin(rows, rows, request).probes
+    assert not planned(rows, rows, request).probes
     monkeypatch.setattr(probing, "LARGE_BYTES", 0)
-    assert not SparkJoin(rows, rows, request).probes
+    assert not planned(rows, rows, request).probes
     monkeypatch.setattr(probing, "TIMES_LARGER", 1)
-    assert SparkJoin(rows, rows, request).probes
+    assert planned(rows, rows, request).probes
     unfit = {
         "a filter": {"relation": tl.relation("during")},
         "nothing can match": {"relation": tl.Relation(start_start=(1, 0))},
@@ -174,4 +174,4 @@ def test_only_what_suits_is_searched_in_sql(spark, monkeypatch):
         "dropped empty rows": {"policy": Policy(empty="drop")},
     }
     for case, change in unfit.items():
-        assert not SparkJoin(rows, rows, replace(request, **change)).probes, case
+        assert not planned(rows, rows, replace(request, **change)).probes, case

@@ -14,7 +14,7 @@ from dealing import deal_sides
 from drawing import keys_for, periods
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
-from timeloom.engines.spark.join import SparkJoin
+from timeloom.engines.spark.join import planned
 from timeloom.engines.spark.matching.runs import PAIRS, WINDOW_BYTES, RunTask, cut
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.join_parts import cover
@@ -108,7 +108,7 @@ def test_only_what_suits_is_sent_as_runs(spark):
     frame = spark.createDataFrame([(1, 5, "a"), (3, 9, "b")], "start long, end long, id string")
     period = Period()
     request = JoinRequest(tl.relation("intersects"), Keys(), "inner", period, period, Policy())
-    assert SparkJoin(frame, frame, request).runs
+    assert planned(frame, frame, request).runs
     unfit = {
         "a filter": {"relation": tl.relation("during")},
         "single partners": {"relation": tl.relation("meets")},
@@ -117,13 +117,13 @@ def test_only_what_suits_is_sent_as_runs(spark):
         "overlaps": {"overlap": True},
     }
     for why, changed in unfit.items():
-        assert not SparkJoin(frame, frame, replace(request, **changed)).runs, why
+        assert not planned(frame, frame, replace(request, **changed)).runs, why
     wide = frame.selectExpr("*", *(f"{number} AS c{number}" for number in range(20)))
-    assert not SparkJoin(wide, frame, request).runs
-    assert not SparkJoin(frame.selectExpr("start", "end", "1 AS one"), frame, request).runs
+    assert not planned(wide, frame, request).runs
+    assert not planned(frame.selectExpr("start", "end", "1 AS one"), frame, request).runs
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
     try:
-        assert not SparkJoin(frame, frame, request).runs
+        assert not planned(frame, frame, request).runs
     finally:
         spark.conf.unset("spark.sql.codegen.wholeStage")
 
@@ -146,7 +146,7 @@ def test_payload_of_any_type_comes_through_runs(spark):
     right = spark.range(0, 60, 7).selectExpr("nullif(id, -1) AS start", "nullif(id + 2, -1) AS end")
     period = Period()
     request = JoinRequest(tl.relation("intersects"), Keys(), "inner", period, period, Policy(), strategy="slices")
-    assert SparkJoin(left, right, request).runs
+    assert planned(left, right, request).runs
     found = tl.join(left, right, strategy="slices")
     expected = tl.join(left.toArrow(), right.toArrow())
     assert found.columns == expected.column_names

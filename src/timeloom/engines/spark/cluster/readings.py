@@ -25,7 +25,6 @@ _CHANGING_NODE = re.compile(r"(?:Sample|GlobalLimit)\b")
 _PYTHON_NODE = re.compile(r"(?:MapInArrow(?! Prompt\()|MapInPandas|BatchEvalPython|ArrowEvalPython)\b")
 """Functions in Python; those of our own tasks give the same rows for the same input."""
 
-_NODE = re.compile(r"(?:Sample|MapInArrow|MapInPandas|BatchEvalPython|ArrowEvalPython|GlobalLimit)\b")
 _NODE = re.compile(r"^[\s:+-]*")
 
 

@@ -1,21 +1,11 @@
 """Which strategy a join gets on Spark, and why."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from timeloom.errors import UsageError
-from timeloom.model.join import JoinRequest
-
-SMALL_SIDES = {
-    "inner": ("right", "left"),
-    "left": ("right",),
-    "right": ("left",),
-    "full": ("right", "left"),
-    "semi": ("right",),
-    "anti": ("right",),
-}
-"""The sides that may be broadcast; with ``full`` the large side is shuffled, so only on request."""
 
 
 @dataclass(frozen=True)
@@ -27,21 +17,27 @@ class Strategy:
     why: str
 
 
-def choose_strategy(request: JoinRequest, sizes: "dict[str, int | None]", threshold: int) -> Strategy:
-    """Choose by what was asked, by sizes known without running anything, and by keys."""
-    if request.strategy == "keys" and not request.keys:
+def choose_strategy(
+    asked: str, *, keyed: bool, decided: Sequence[str], sizes: "dict[str, int | None]", threshold: int
+) -> Strategy:
+    """Choose by what was asked, by sizes known without running anything, and by keys.
+
+    The rows of a side that is broadcast are in every task, so it should not be one of those whose rows are decided. If
+    both are, the large side is shuffled to be read once, so a broadcast is made on request only.
+    """
+    if asked == "keys" and not keyed:
         raise UsageError("strategy='keys' needs equality keys; give on=, or choose strategy='slices'")
-    allowed = SMALL_SIDES[request.how]
-    known = {side: size for side in allowed if (size := sizes.get(side)) is not None}
-    small = min(known, key=lambda side: known[side]) if known else allowed[0]
-    if request.strategy == "broadcast":
+    free = [side for side in ("right", "left") if side not in decided]
+    known = {side: size for side in free or ("right", "left") if (size := sizes.get(side)) is not None}
+    small = min(known, key=lambda side: known[side]) if known else (free or ["right"])[0]
+    if asked == "broadcast":
         return Strategy("broadcast", small, f"it was asked for; the {small} side is sent to every task")
-    if request.strategy != "auto":
-        return Strategy(request.strategy, "", "it was asked for")
-    if small in known and known[small] <= threshold and request.how != "full":
+    if asked != "auto":
+        return Strategy(asked, "", "it was asked for")
+    if small in known and known[small] <= threshold and free:
         why = f"the {small} side has about {known[small]:,} bytes, within spark.sql.autoBroadcastJoinThreshold"
         return Strategy("broadcast", small, why)
-    if request.keys:
+    if keyed:
         return Strategy("keys", "", "there are equality keys, and no side is known to be small enough to broadcast")
     return Strategy("slices", "", "there are no equality keys, and no side is known to be small enough to broadcast")
 

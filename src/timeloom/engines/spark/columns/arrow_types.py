@@ -45,16 +45,16 @@ class Named:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""
         for batch in self.task(batch.rename_columns(list(self.names)) for batch in batches):
-            yield batch.rename_columns(places(batch.num_columns))
+            yield batch.rename_columns(numbered(batch.num_columns))
 
 
-def places(columns: int) -> list[str]:
+def numbered(columns: int) -> list[str]:
     """Names by position."""
     return [f"c{number}" for number in range(columns)]
 
 
-def mapped_by_place(frame: DataFrame, names: list[str], task: Task, schema: T.StructType) -> DataFrame:
+def mapped_by_position(frame: DataFrame, names: list[str], task: Task, schema: T.StructType) -> DataFrame:
     """What a task makes of a DataFrame whose columns, and those of the result, are named by position."""
-    named = zip(places(len(schema)), schema, strict=True)
-    fields = [T.StructField(place, field.dataType, field.nullable, field.metadata) for place, field in named]
+    named = zip(numbered(len(schema)), schema, strict=True)
+    fields = [T.StructField(name, field.dataType, field.nullable, field.metadata) for name, field in named]
     return mapped(frame, Named(task, tuple(names)), T.StructType(fields))

@@ -1,17 +1,23 @@
 """Invalid rows on Spark: told to the task that must refuse or drop them, or handed out beside the result."""
 
 import logging
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
-from timeloom.engines.spark.columns.validity import Admitted, merge_rejected
-from timeloom.engines.tables.validity import EMPTY, REMEDY, VALID, Quarantined, reason_texts
-from timeloom.errors import InvalidInputError
+from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
+from timeloom.engines.tables.validity import Admitted as AdmittedTable
+from timeloom.engines.tables.validity import Quarantined, admit
+from timeloom.engines.tables.verdicts import REFUSED, VALID, faults, in_one_task, outcome, refusal, written
+from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import FOREVER, MIN_TICK
@@ -19,20 +25,21 @@ from timeloom.model.ticks import FOREVER, MIN_TICK
 _LOG = logging.getLogger("timeloom")
 
 FAULT = "fault"
-"""The column that tells tasks of invalid rows."""
+"""The column that tells tasks of invalid rows: a struct of these fields, or null."""
+
+VERDICT, START, END = "verdict", "start", "end"
 
 NO_TIME = (FOREVER, MIN_TICK)
 """The ticks of a row outside of a window; it is sent because its group must be known."""
 
 
-def fault(admitted: Admitted) -> str:
-    """A text for an invalid row, in SQL: its verdict, and its period as it was written; null for valid rows."""
-    written = ", ".join(
-        f"coalesce(CAST({admitted.column(name)} AS STRING), 'null')"
-        for name in (admitted.period.start, admitted.period.end)
-    )
-    text = f"concat(CAST({admitted.verdict} AS STRING), '[', concat_ws(', ', {written}), ']')"
-    return f"CASE WHEN {admitted.verdict} <> {VALID} THEN {text} END"
+def fault(frame: JudgedFrame) -> str:
+    """What is told of an invalid row, in SQL: its verdict, and its period as it was written; null for valid rows."""
+    start, end = map(frame.column, (frame.period.start, frame.period.end))
+    told = {VERDICT: f"CAST({frame.verdict} AS TINYINT)", START: f"CAST({start} AS STRING)"}
+    told[END] = f"CAST({end} AS STRING)"
+    struct = ", ".join(f"'{name}', {value}" for name, value in told.items())
+    return f"CASE WHEN {frame.verdict} <> {VALID} THEN named_struct({struct}) END"
 
 
 @dataclass(frozen=True)
@@ -50,38 +57,61 @@ class Judgement:
 
 def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Policy, verb: str) -> pa.Table:
     """Refuse invalid rows with one error for all of a task, or leave them out and report it in the task's log."""
-    faults = rows[column]
+    found = rows[column]
     rest = rows.drop_columns(column)
-    if faults.null_count == len(faults):
+    if found.null_count == len(found):
         return rest
-    report(faults.drop_null().to_pylist(), period, side, policy, verb)
-    return rest.filter(pc.is_null(faults))
+    report(found.drop_null().combine_chunks(), period, side, policy, verb)
+    return rest.filter(pc.is_null(found))
 
 
-def report(found: Sequence[str], period: Period, side: str, policy: Policy, verb: str) -> None:
+def report(found: pa.StructArray, period: Period, side: str, policy: Policy, verb: str) -> None:
     """Raise an error for invalid rows, or report in the task's log that they are dropped."""
-    outcomes = [policy.for_empty if text[0] == str(EMPTY) else policy.on_invalid for text in found]
-    refused = [text for text, what in zip(found, outcomes, strict=True) if what == "error"]
-    if refused:
-        raise InvalidInputError(
-            f"in one task of {verb}, {len(refused)} rows of the {side} table have no usable period: "
-            f"{_summary(refused, period)}. {REMEDY}"
-        )
-    _LOG.warning(
-        "in one task of %s, dropped %d rows of the %s table: %s", verb, len(found), side, _summary(found, period)
+    verdicts = np.asarray(found.field(VERDICT))
+    refused = outcome(verdicts, policy) == REFUSED
+    if refused.any():
+        told = refusal(f"{int(refused.sum())} rows", side, _summary(found.filter(pa.array(refused)), period))
+        raise InvalidInputError(in_one_task(verb, told))
+    told = f"dropped {len(found)} rows of the {side} table: {_summary(found, period)}"
+    _LOG.warning("%s", in_one_task(verb, told))
+
+
+def _summary(found: pa.StructArray, period: Period) -> str:
+    """All faults. Rows come in any order, so that the first by their texts are shown."""
+
+    def shown(rows: NDArray[np.int64]) -> list[str]:
+        periods = (found.field(name).take(pa.array(rows)).fill_null("null").to_pylist() for name in (START, END))
+        return sorted(written(*period) for period in zip(*periods, strict=True))
+
+    return faults(np.asarray(found.field(VERDICT)), period, shown)
+
+
+def admitted_in_task(table: pa.Table, period: Period, side: str, policy: Policy, verb: str) -> AdmittedTable:
+    """Judge the rows of a task by their periods: invalid ones are refused, or dropped and reported in its log."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DroppedRowsWarning)
+            found = admit(table, period, side, policy)
+    except InvalidInputError as error:
+        raise InvalidInputError(in_one_task(verb, str(error))) from None
+    for warning in caught:
+        _LOG.warning("%s", in_one_task(verb, str(warning.message)))
+    return found
+
+
+def refused_in_sql(frame: JudgedFrame) -> Column:
+    """An error for an invalid row. It is the first of its task: nobody has seen the others."""
+    start, end = (
+        F.coalesce(F.col(frame.column(name)).cast("string"), F.lit("null"))
+        for name in (frame.period.start, frame.period.end)
     )
+    told = refusal("at least 1 row", frame.side, f"1 where {{}} ({written('{}', '{}')})").split("{}")
+    pieces = [F.lit(text) for text in told]
+    found = F.concat(*(part for pair in zip(pieces, (frame.reason, start, end), strict=False) for part in pair))
+    return F.raise_error(F.concat(found, pieces[-1])).cast("bigint")
 
 
-def _summary(faults: Sequence[str], period: Period) -> str:
-    parts = []
-    for code, reason in reason_texts(period).items():
-        shown = sorted(text[1:] for text in faults if text[0] == str(code))
-        if shown:
-            parts.append(f"{len(shown)} where {reason} ({', '.join(shown[:3])}{', …' if len(shown) > 3 else ''})")
-    return "; ".join(parts)
-
-
-def answer(result: DataFrame, inputs: Sequence[Admitted], policy: Policy) -> Any:
+def answer(result: DataFrame, inputs: Sequence[JudgedFrame], policy: Policy) -> Any:
     """Hand out a result, with the rejected rows when they were asked for."""
     if policy.on_invalid != "quarantine":
         return result

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
-from timeloom.engines.spark.columns.validity import Admitted, cast_back
+from timeloom.engines.spark.columns.validity import JudgedFrame, cast_back
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import shared_type, unequal
 from timeloom.errors import InvalidInputError
@@ -20,13 +20,13 @@ EXACT = 2**53
 """Whole numbers up to this are doubles, too."""
 
 
-def aligned(left: Admitted, right: Admitted, keys: Keys) -> tuple[Admitted, Admitted]:
+def aligned(left: JudgedFrame, right: JudgedFrame, keys: Keys) -> tuple[JudgedFrame, JudgedFrame]:
     """Both sides with their keys in common types; keys that cannot be equal are refused as by the local engine."""
     first, second = all_aligned((left, right), (keys.left, keys.right))
     return first, second
 
 
-def all_aligned(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) -> tuple[Admitted, ...]:
+def all_aligned(sides: Sequence[JudgedFrame], keys: Sequence[tuple[str, ...]]) -> tuple[JudgedFrame, ...]:
     """Several tables with their keys, given pairwise, in types that all share."""
     for side, names in zip(sides, keys, strict=True):
         require_columns(side.schema.names, list(names), side.side)
@@ -34,26 +34,26 @@ def all_aligned(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) -> t
     return tuple(_cast(side, dict(zip(names, kinds, strict=True))) for side, names in zip(sides, keys, strict=True))
 
 
-def as_given(frame: DataFrame, schema: T.StructType, admitted: Admitted) -> DataFrame:
+def as_given(frame: DataFrame, schema: T.StructType, side: JudgedFrame) -> DataFrame:
     """A result whose first columns are a side's, with the types that the user gave them; its schema is known."""
-    given = {field.name: field for field in admitted.given}
+    given = {field.name: field for field in side.given}
     if all(given[field.name].dataType == field.dataType for field in schema if field.name in given):
         return frame
-    places = [f"c{number}" for number in range(len(schema))]
+    names = [f"c{number}" for number in range(len(schema))]
     columns = [
-        cast_back(F.col(place), given.get(field.name, field).dataType).alias(field.name, metadata=field.metadata or {})
-        for place, field in zip(places, schema, strict=True)
+        cast_back(F.col(name), given.get(field.name, field).dataType).alias(field.name, metadata=field.metadata or {})
+        for name, field in zip(names, schema, strict=True)
     ]
-    return frame.toDF(*places).select(*columns)
+    return frame.toDF(*names).select(*columns)
 
 
-def key_hashes(left: Admitted, right: Admitted, keys: Keys) -> tuple[str, str]:
+def key_hashes(left: JudgedFrame, right: JudgedFrame, keys: Keys) -> tuple[str, str]:
     """Hash the keys of both sides, in SQL, so that equal keys have equal hashes."""
     hashes = shared_hashes((left, right), (keys.left, keys.right))
     return hashes[0], hashes[1]
 
 
-def shared_hashes(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) -> list[str]:
+def shared_hashes(sides: Sequence[JudgedFrame], keys: Sequence[tuple[str, ...]]) -> list[str]:
     """Hash the keys of several tables of common types, in SQL, so that equal keys have equal hashes.
 
     Spark's hash knows one zero only. A row without a key meets nobody, so its hash may be any; that of its period
@@ -67,12 +67,12 @@ def shared_hashes(sides: Sequence[Admitted], keys: Sequence[tuple[str, ...]]) ->
     return hashes
 
 
-def no_key(side: Admitted, names: tuple[str, ...]) -> str:
+def no_key(side: JudgedFrame, names: tuple[str, ...]) -> str:
     """Tell the rows that have a null in their key: they match nothing."""
     return "(" + " OR ".join(f"{side.column(name)} IS NULL" for name in names) + ")"
 
 
-def _common(sides: Sequence[Admitted], names: Sequence[str]) -> T.DataType:
+def _common(sides: Sequence[JudgedFrame], names: Sequence[str]) -> T.DataType:
     """The type that the key columns of several tables share."""
     known = sides[0].schema[names[0]]
     for side, name in zip(sides[1:], names[1:], strict=True):
@@ -96,7 +96,7 @@ def _common_of_two(sides: tuple[str, str], fields: tuple[T.StructField, T.Struct
     return from_arrow_type(common, prefer_timestamp_ntz=True)
 
 
-def _cast(side: Admitted, kinds: dict[str, T.DataType]) -> Admitted:
+def _cast(side: JudgedFrame, kinds: dict[str, T.DataType]) -> JudgedFrame:
     """A side with some columns in other types."""
     kinds = {name: kind for name, kind in kinds.items() if side.schema[name].dataType != kind}
     if not kinds:
@@ -118,7 +118,7 @@ def _cast(side: Admitted, kinds: dict[str, T.DataType]) -> Admitted:
     return replace(side, all_rows=side.all_rows.select(*columns), schema=T.StructType(fields))
 
 
-def _widened(side: Admitted, field: T.StructField, kind: T.DataType) -> Column:
+def _widened(side: JudgedFrame, field: T.StructField, kind: T.DataType) -> Column:
     """A key in the common type; whole numbers that no double equals are refused, not rounded."""
     column = F.col(side.column(field.name))
     cast = column.cast(kind)

@@ -1,4 +1,4 @@
-"""Rows of several tables in one: columns of equal type share a place, so a packed row is no wider than it must be."""
+"""Rows of several tables in one: columns of equal type share a position, so packed rows are as narrow as can be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 
 
 @dataclass(frozen=True)
@@ -26,36 +26,36 @@ class Packing:
         """Pack the wanted columns of both tables."""
         for side, schema, names in zip(("left", "right"), (left, right), wanted, strict=True):
             arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), side)
-        types, places = shared_places((left, right), wanted)
-        return cls(types, *places)
+        types, positions = shared_positions((left, right), wanted)
+        return cls(types, *positions)
 
     @property
     def names(self) -> list[str]:
-        """The names of the places."""
+        """The names of the positions."""
         return [f"p{at}" for at in range(len(self.types))]
 
     @property
     def arrow(self) -> pa.Schema:
-        """The places as a worker sees them."""
+        """The positions as a worker sees them."""
         fields = zip(self.names, self.types, strict=True)
         schema = T.StructType([T.StructField(name, kind) for name, kind in fields])
         return to_arrow_schema(schema, timezone="UTC")
 
-    def places(self, admitted: Admitted) -> dict[str, int]:
+    def positions(self, frame: JudgedFrame) -> dict[str, int]:
         """Where the columns of a side stand."""
-        return self.right if admitted.side == "right" else self.left
+        return self.right if frame.side == "right" else self.left
 
-    def own(self, admitted: Admitted) -> list[Column]:
-        """The columns of a side, named by their places."""
-        return [F.col(admitted.column(name)).alias(f"p{at}") for name, at in self.places(admitted).items()]
+    def own(self, frame: JudgedFrame) -> list[Column]:
+        """The columns of a side, named by their positions."""
+        return [F.col(frame.column(name)).alias(f"p{at}") for name, at in self.positions(frame).items()]
 
 
-def shared_places(
+def shared_positions(
     schemas: Sequence[T.StructType], wanted: Sequence[Sequence[str]]
 ) -> tuple[tuple[T.DataType, ...], list[dict[str, int]]]:
-    """The types of the places that the wanted columns of some tables need, and where each table's columns stand."""
+    """The types of the positions that the wanted columns of some tables need, and where each table's columns stand."""
     types: list[T.DataType] = []
-    places: list[dict[str, int]] = []
+    positions: list[dict[str, int]] = []
     for schema, names in zip(schemas, wanted, strict=True):
         taken: dict[str, int] = {}
         for name in dict.fromkeys(names):
@@ -64,5 +64,5 @@ def shared_places(
             taken[name] = next(free, len(types))
             if taken[name] == len(types):
                 types.append(kind)
-        places.append(taken)
-    return tuple(types), places
+        positions.append(taken)
+    return tuple(types), positions

@@ -55,7 +55,7 @@ def column_ticks(column: str, axis: Axis) -> str:
     """A time column as ticks; null where it is null.
 
     A timestamp without zone is taken apart into its fields: a cast would go through the session's zone, in which an
-    hour may be missing or come twice.
+    hour may be missing or come twice. Its days are added in two halves: the first day begins before the first tick.
     """
     if axis is Axis.INTEGER:
         return f"CAST({column} AS BIGINT)"
@@ -66,7 +66,8 @@ def column_ticks(column: str, axis: Axis) -> str:
     days = f"CAST(unix_date(CAST({column} AS DATE)) AS BIGINT)"
     seconds = f"CAST(hour({column}) * 3600 + minute({column}) * 60 AS BIGINT)"
     micros = f"CAST(extract(SECOND FROM {column}) * 1000000 AS BIGINT)"
-    return f"({days} * {_DAY}L + {seconds} * 1000000L + {micros})"
+    half = f"{days} * {_DAY // 2}L"
+    return f"({half} + ({half} + {seconds} * 1000000L + {micros}))"
 
 
 def shifted(ticks: str, by: int) -> str:

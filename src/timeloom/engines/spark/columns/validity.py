@@ -8,25 +8,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns, shifted
+from timeloom.engines.spark.columns.ticks import PeriodColumns, period_columns
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
-from timeloom.engines.tables.validity import (
-    EMPTY,
-    LAST,
-    NULL_START,
-    REVERSED,
-    VALID,
-    RejectedNames,
-    free_name,
-    reason_texts,
-)
+from timeloom.engines.tables.validity import RejectedNames, free_name
+from timeloom.engines.tables.verdicts import judge_in_sql, quarantined_in_sql, reason_texts
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.ticks import MAX_TICK
 
 
 @dataclass(frozen=True)
-class Admitted:
+class JudgedFrame:
     """A DataFrame whose columns are named by position, so that any name of the user's is safe, with its period.
 
     ``rows`` has all rows but those that are quarantined: the tasks that read the rows must raise an error for invalid
@@ -62,8 +53,7 @@ class Admitted:
     @property
     def quarantined(self) -> str:
         """Whether a row is handed out beside the result, in SQL."""
-        others = [VALID] if self.policy.for_empty == "quarantine" else [VALID, EMPTY]
-        return f"{self.verdict} NOT IN ({', '.join(map(str, others))})"
+        return quarantined_in_sql(self.verdict, self.policy)
 
     @property
     def reason(self) -> Column:
@@ -92,33 +82,29 @@ def cast_back(column: Column, kind: T.DataType) -> Column:
     return F.lit(None) if isinstance(kind, T.NullType) else column.cast(kind)
 
 
-def admit(frame: DataFrame, period: Period, side: str, policy: Policy) -> Admitted:
+def judge_frame(frame: DataFrame, period: Period, side: str, policy: Policy) -> JudgedFrame:
     """Read a DataFrame's period and give each row its verdict. Asks for the schema once."""
     schema = frame.schema
     refuse_repeated(schema.names, side)
     require_columns(schema.names, [period.start, period.end], side)
     names = {name: f"c{position}" for position, name in enumerate(schema.names)}
     columns = period_columns(names, schema, period, side)
-    verdict = _verdict(columns)
-    if policy.empty == "point":
-        point = f"{verdict} = {EMPTY}"
-        found = f"CASE WHEN {columns.start} < {literal(MAX_TICK)} THEN {VALID} ELSE {LAST} END"
-        verdict = f"(CASE WHEN {point} THEN {found} ELSE {verdict} END)"
-        columns = replace(columns, end=f"CASE WHEN {point} THEN {shifted(columns.start, 1)} ELSE {columns.end} END")
-    return Admitted(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict, schema)
+    end, verdict = judge_in_sql(columns.start, columns.end, columns.raw_start, columns.raw_end, policy)
+    columns = replace(columns, end=end)
+    return JudgedFrame(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict, schema)
 
 
-def merge_rejected(left: Admitted, right: Admitted) -> DataFrame:
+def merge_rejected(left: JudgedFrame, right: JudgedFrame) -> DataFrame:
     """One DataFrame of the rejected rows of two inputs, told apart by a first column ``side``."""
     return _merged([left, right], ["left", "right"], T.StringType())
 
 
-def merge_numbered(inputs: list[Admitted]) -> DataFrame:
+def merge_numbered(inputs: list[JudgedFrame]) -> DataFrame:
     """One DataFrame of the rejected rows of several inputs, told apart by a first column ``side`` with their number."""
     return _merged(inputs, list(range(1, len(inputs) + 1)), T.LongType())
 
 
-def _merged(inputs: list[Admitted], sides: list[Any], kind: T.DataType) -> DataFrame:
+def _merged(inputs: list[JudgedFrame], sides: list[Any], kind: T.DataType) -> DataFrame:
     """Rejected rows. Columns are put together by position, as Spark takes names for equal that differ in case only."""
     named = RejectedNames.of([[(field.name, field.dataType) for field in one.given] for one in inputs], sides)
     kinds: dict[str, T.DataType] = {named.side: kind}
@@ -133,10 +119,3 @@ def _merged(inputs: list[Admitted], sides: list[Any], kind: T.DataType) -> DataF
         invalid = one.all_rows.where(one.quarantined).select(*columns)
         parts.append(invalid.toDF(*(f"c{number}" for number in range(len(kinds)))))
     return reduce(lambda one, other: one.unionAll(other), parts).toDF(*kinds)
-
-
-def _verdict(columns: PeriodColumns) -> str:
-    return (
-        f"(CASE WHEN {columns.start} IS NULL THEN {NULL_START} WHEN {columns.raw_end} < {columns.raw_start} "
-        f"THEN {REVERSED} WHEN {columns.end} <= {columns.start} THEN {EMPTY} ELSE {VALID} END)"
-    )

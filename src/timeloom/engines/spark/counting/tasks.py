@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from timeloom.engines.counts.aggregates import aggregate
 from timeloom.engines.counts.counting import Counting, counts_by
-from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.counting.parts import Part, part_values
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
-from timeloom.engines.spark.matching.tasks import BATCH_BYTES, Matcher
+from timeloom.engines.spark.matching.tasks import Matcher, batch_rows, one_of_each, problem_of
 from timeloom.engines.spark.slicing.join_parts import JoinPart
-from timeloom.engines.tables.keys import NO_KEY, group_keys
+from timeloom.engines.tables.keys import group_keys
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
 from timeloom.kernels.slicing.copies import END_HERE, SOLE, START_HERE
@@ -32,52 +31,52 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Best:
-    """Which rows of a task may be among the k highest: ``by`` are the places of the grouping columns."""
+    """Which rows of a task may be among the k highest: ``by`` are the grouping columns in packed rows."""
 
     k: int
     by: tuple[str, ...]
 
-    def rows(self, parcel: JoinRows, left: PackedSide, counts: Numbers) -> NDArray[np.int32]:
+    def rows(self, held: JoinRows, left: PackedSide, counts: Numbers) -> NDArray[np.int32]:
         """The rows, with all that equal the k-th: another task may have fewer."""
         if not self.by:
             return top_rows(counts, self.k, all_ties=True)
         rows = pa.array(left.rows)
-        groups, _ = group_keys(pa.table({place: parcel.source.take(place, rows) for place in self.by}), list(self.by))
+        groups, _ = group_keys(pa.table({name: held.source.take(name, rows) for name in self.by}), list(self.by))
         return top_rows_by_group(counts, groups, self.k, all_ties=True)
 
 
 @dataclass(frozen=True)
 class CountTask:
-    """Counts for the left rows that no other task has, and writes them out. ``places`` are where columns stand."""
+    """Counts for the left rows that no other task has, and writes them out. ``packed`` says where columns stand."""
 
     matcher: Matcher
     boxes: tuple[Box, ...]
     algorithm: str
     measures: tuple[Measure, ...]
-    places: tuple[dict[str, int], dict[str, int]]
+    packed: tuple[dict[str, int], dict[str, int]]
     names: tuple[str, ...]
     best: Best | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Count the rows of one partition."""
-        for parcel in self.matcher.parcels(batches):
-            yield from self._counted(parcel)
+        for held in self.matcher.held(batches):
+            yield from self._counted(held)
 
-    def _counted(self, parcel: JoinRows) -> Iterator[pa.RecordBatch]:
-        left, right = parcel.left.where((parcel.left.bits & SOLE) != 0), parcel.right
-        problem = _problem(left, right, parcel.keys)
+    def _counted(self, held: JoinRows) -> Iterator[pa.RecordBatch]:
+        left, right = held.left.where((held.left.bits & SOLE) != 0), held.right
+        problem = problem_of(left, right, held.keys)
         counting = cache(partial(Counting, problem, self.boxes))
         counts = counts_by(self.algorithm, problem, counting)
-        values = _right_values(parcel, self.measures, self.places[1])
+        values = _right_values(held, self.measures, self.packed[1])
         found = [pa.array(counts), *(aggregate(counting(), counts, values, measure) for measure in self.measures)]
         rows = left.rows
         if self.best is not None:
-            kept = self.best.rows(parcel, left, counts)
+            kept = self.best.rows(held, left, counts)
             rows, found = rows[kept], [column.take(pa.array(kept)) for column in found]
-        size = int(max(1 << 12, BATCH_BYTES // max(16, parcel.row_bytes)))
+        size = batch_rows(held)
         for first in range(0, rows.size, size):
             at = pa.array(rows[first : first + size])
-            taken = [parcel.source.take(f"p{place}", at).combine_chunks() for place in self.places[0].values()]
+            taken = [held.source.take(f"p{position}", at).combine_chunks() for position in self.packed[0].values()]
             yield pa.RecordBatch.from_arrays([*taken, *(column.slice(first, size) for column in found)], self.names)
 
 
@@ -87,29 +86,29 @@ class PartialCountTask:
 
     matcher: Matcher
     parts: tuple[Part, ...]
-    places: dict[str, int]
+    packed: dict[str, int]
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Count the rows of one partition."""
-        for parcel in self.matcher.parcels(batches):
-            left = one_of_each(parcel.left.where((parcel.left.bits & SOLE) == 0))
-            counting = PieceCounting(left, parcel.right, parcel.keys, self.matcher.pieces)
+        for held in self.matcher.held(batches):
+            left = one_of_each(held.left.where((held.left.bits & SOLE) == 0))
+            counting = JoinPartCounting(left, held.right, held.keys, self.matcher.parts)
             counts = counting.counts()
-            values = _right_values(parcel, [part.measure for part in self.parts], self.places)
+            values = _right_values(held, [part.measure for part in self.parts], self.packed)
             parts = [part_values(part, counting, counts, values) for part in self.parts]
             some = pa.array(np.flatnonzero(counts))
-            keys = [parcel.source.take(place, pa.array(left.rows)).combine_chunks() for place in self.matcher.left.keys]
+            keys = [held.source.take(name, pa.array(left.rows)).combine_chunks() for name in self.matcher.left.keys]
             columns = [pa.array(left.starts), pa.array(left.ends), *keys, pa.array(counts), *parts]
             yield pa.RecordBatch.from_arrays([column.take(some) for column in columns], self.names)
 
 
-class PieceCounting:
-    """Counts over the pieces of a relation, each between the rows of a slice to which its pairs belong."""
+class JoinPartCounting:
+    """Counts over the join_parts of a relation, each between the rows of a slice to which its pairs belong."""
 
-    def __init__(self, left: PackedSide, right: PackedSide, keys: int, pieces: tuple[JoinPart, ...]) -> None:
+    def __init__(self, left: PackedSide, right: PackedSide, keys: int, join_parts: tuple[JoinPart, ...]) -> None:
         self.left, self.right = left, right
-        self.parts = [self._part(piece, keys) for piece in pieces]
+        self.parts = [self._part(join_part, keys) for join_part in join_parts]
 
     def counts(self) -> Numbers:
         """How many right rows each left row has."""
@@ -132,35 +131,18 @@ class PieceCounting:
             found[lefts] = np.minimum(found[lefts], counting.least(values[rights]))
         return found
 
-    def _part(self, piece: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
-        """The rows that a piece is about, by their places on their sides: driven ones only at home."""
-        bit = END_HERE if piece.driver.by_end else START_HERE
+    def _part(self, join_part: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
+        """The rows that a join_part is about, by their positions on their sides: driven ones only at home."""
+        bit = END_HERE if join_part.driver.by_end else START_HERE
         chosen = [np.ones(side.rows.size, np.bool_) for side in (self.left, self.right)]
-        driven = 0 if piece.driven == "left" else 1
+        driven = 0 if join_part.driven == "left" else 1
         chosen[driven] = ((self.left, self.right)[driven].bits & bit) != 0
-        problem = _problem(self.left.where(chosen[0]), self.right.where(chosen[1]), keys)
-        return np.flatnonzero(chosen[0]), np.flatnonzero(chosen[1]), Counting(problem, (piece.box,))
+        problem = problem_of(self.left.where(chosen[0]), self.right.where(chosen[1]), keys)
+        return np.flatnonzero(chosen[0]), np.flatnonzero(chosen[1]), Counting(problem, (join_part.box,))
 
 
-def one_of_each(left: PackedSide) -> PackedSide:
-    """One row of each period and key. Rows of different slices have different keys; those without a key go."""
-    keys = np.zeros(left.rows.size, np.int64) if left.keys is None else left.keys
-    order = np.lexsort((left.ends, left.starts, keys))
-    first = np.ones(order.size, np.bool_)
-    first[1:] = False
-    for column in (keys, left.starts, left.ends):
-        first[1:] |= np.diff(column[order]) != 0
-    chosen = np.zeros(order.size, np.bool_)
-    chosen[order[first]] = True
-    return left.where(chosen & (keys != NO_KEY))
-
-
-def _problem(left: PackedSide, right: PackedSide, keys: int) -> Problem:
-    return Problem.of(Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), keys)
-
-
-def _right_values(parcel: JoinRows, measures: Iterable[Measure], places: dict[str, int]) -> pa.Table:
+def _right_values(held: JoinRows, measures: Iterable[Measure], packed: dict[str, int]) -> pa.Table:
     """The right columns that are aggregated, under their own names."""
-    rows = pa.array(parcel.right.rows)
+    rows = pa.array(held.right.rows)
     names = dict.fromkeys(measure.column for measure in measures if measure.column is not None)
-    return pa.table({name: parcel.source.take(f"p{places[name]}", rows) for name in names})
+    return pa.table({name: held.source.take(f"p{packed[name]}", rows) for name in names})

@@ -15,7 +15,7 @@ from timeloom.engines.spark.exchange.undecided import ValidRows, undecided_schem
 from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.spark.slicing.range_columns import TOUCHED, tick_range_columns
 from timeloom.engines.spark.slicing.sample import in_first_row
-from timeloom.engines.tables.validity import VALID
+from timeloom.engines.tables.verdicts import VALID
 
 
 @dataclass(frozen=True)

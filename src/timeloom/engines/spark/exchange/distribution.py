@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.packing import Packing
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import SideLayout, SideReader
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
@@ -17,14 +17,14 @@ from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
-from timeloom.engines.tables.validity import VALID
+from timeloom.engines.tables.verdicts import VALID
 
 
 @dataclass(frozen=True)
 class Sent:
     """A side to be sent to tasks: its rows, the hash of their keys, and where its columns stand in a packed row."""
 
-    admitted: Admitted
+    admitted: JudgedFrame
     rows: DataFrame
     key: str
     layout: SideLayout

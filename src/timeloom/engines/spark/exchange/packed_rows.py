@@ -1,7 +1,5 @@
 """Packed rows of the two sides of a join, as they are sent and as they arrive, with their periods read as ticks."""
 
-import logging
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.spark.columns.faults import admitted_in_task
 from timeloom.engines.spark.exchange.routing import Positions, RowTicks
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.keys import Keys, shared_keys
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
-from timeloom.engines.tables.validity import VALID, admit, judge
-from timeloom.errors import DroppedRowsWarning, InvalidInputError
+from timeloom.engines.tables.verdicts import VALID, judge
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-
-_LOG = logging.getLogger("timeloom")
 
 RIGHT = 16
 """The bit of rows of the right side, beside those of copies."""
@@ -173,14 +169,7 @@ def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Posit
     position = f"{period.start} {period.end} row"
     rows = pa.array(np.arange(table.num_rows, dtype=np.int32))
     periods = pa.table({period.start: table[layout.start], period.end: table[layout.end], position: rows})
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DroppedRowsWarning)
-            found = admit(periods, period, layout.name, policy)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"in one task of the join, {error}") from None
-    for warning in caught:
-        _LOG.warning("in one task of the join, %s", warning.message)
+    found = admitted_in_task(periods, period, layout.name, policy, "the join")
     return np.asarray(found.table[position].combine_chunks()), found.starts, found.ends, found.ticks
 
 

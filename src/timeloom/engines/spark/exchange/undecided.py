@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.packing import Packing
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import RIGHT, Reader, SideLayout, admitted
 from timeloom.kernels.slicing.copies import FIRST, SOLE
 from timeloom.model.policy import Policy
@@ -47,10 +47,11 @@ class ValidRows:
             yield from _ticked(pa.Table.from_batches(received), self.layout, self.policy, self.names)
 
 
-def undecided_schema(side: Admitted, packing: Packing) -> T.StructType:
+def undecided_schema(side: JudgedFrame, packing: Packing) -> T.StructType:
     """The ticks of rows, and the columns of their side."""
     ticks = [T.StructField(name, T.LongType()) for name in ("start", "end")]
-    return T.StructType([*ticks, *(T.StructField(f"p{at}", packing.types[at]) for at in packing.places(side).values())])
+    own = (T.StructField(f"p{at}", packing.types[at]) for at in packing.positions(side).values())
+    return T.StructType([*ticks, *own])
 
 
 def _ticked(rows: pa.Table, layout: SideLayout, policy: Policy, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -40,7 +40,7 @@ INDEX = {
 """The columns of an index: ``before`` has the offsets of cells. The next four are null if cells have no parts."""
 
 REACHES = "reaches"
-"""The column that says where each piece wants each row to be: the first tick and the last, piece by piece."""
+"""The column that says where each part wants each row to be: the first tick and the last, part by part."""
 
 
 class Parts(NamedTuple):
@@ -137,10 +137,10 @@ def _most(starts: Ticks) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class IndexedSide:
-    """Turns all rows of a side into one: an index, where each piece wants each row to be, and some columns."""
+    """Turns all rows of a side into one: an index, where each part wants each row to be, and some columns."""
 
     layout: SideLayout
-    pieces: tuple[JoinPart, ...]
+    parts: tuple[JoinPart, ...]
     policy: Policy
     columns: tuple[str, ...]
 
@@ -152,12 +152,12 @@ class IndexedSide:
 
     def _row(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         rows, starts, ends, _ = admitted(table, self.layout, self.policy)
-        low, high = tick_range(self.layout.name, self.pieces, starts, ends)
+        low, high = tick_range(self.layout.name, self.parts, starts, ends)
         some = np.flatnonzero(low <= high)
         if not some.size:
             return
         starts, ends, table = starts[some], ends[some], table.take(pa.array(rows[some]))
-        reaches = [ticks for piece in self.pieces for ticks in tick_range(self.layout.name, [piece], starts, ends)]
+        reaches = [ticks for part in self.parts for ticks in tick_range(self.layout.name, [part], starts, ends)]
         columns = CellIndex.of(starts, low[some], high[some]).row
         columns += [_alone(values) for values in (pa.array(np.stack(reaches, axis=1).ravel()), *self._values(table))]
         yield pa.RecordBatch.from_arrays(columns, names=[*INDEX, REACHES, *value_names(len(self.columns))])

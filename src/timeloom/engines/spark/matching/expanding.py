@@ -9,27 +9,23 @@ from pyspark.sql import types as T
 from timeloom.engines.joins.drivers import exact_pieces
 from timeloom.engines.spark.matching.runs import COUNTS, FIRSTS, FLIP, names
 from timeloom.engines.spark.slicing.join_parts import POINT, JoinPart, spread
-from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn
 
 MOST_COLUMNS = 16
 """A result with more columns is not written out in SQL: the code that Spark makes for it must stay small."""
 
 
-def suits(
-    spark: SparkSession, request: JoinRequest, pieces: Sequence[JoinPart], columns: Sequence[OutputColumn]
-) -> bool:
-    """Tell whether the pairs of a join can be sent as runs: they are runs, and are columns of one side each.
+def suits(spark: SparkSession, algorithm: str, parts: Sequence[JoinPart], columns: Sequence[OutputColumn]) -> bool:
+    """Tell whether the pairs of an inner join can be sent as runs: they are runs, and are columns of one side each.
 
     Without code of Spark's own making, each pair would cost a copy of its block. Rows that match at most a few others
     gain nothing.
     """
     return (
-        request.how == "inner"
-        and request.algorithm in ("auto", "forward_scan")
+        algorithm in ("auto", "forward_scan")
         and len(columns) <= MOST_COLUMNS
         and all(column.origin in ("left", "right", "key") for column in columns)
-        and all(exact_pieces(piece.box) and spread(piece.driver) != POINT for piece in pieces)
+        and all(exact_pieces(part.box) and spread(part.driver) != POINT for part in parts)
         and str(spark.conf.get("spark.sql.codegen.wholeStage", "true")).lower() == "true"
     )
 

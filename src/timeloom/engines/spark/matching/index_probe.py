@@ -14,12 +14,12 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.faults import refused_in_sql
 from timeloom.engines.spark.exchange.broadcast import Broadcast, sent_to_all
 from timeloom.engines.spark.matching.cell_index import INDEX, REACHES, IndexedSide, value_names
 from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.spark.slicing.range_columns import TOUCHED, cell, since_base, tick_range_columns
-from timeloom.engines.tables.validity import REMEDY
+from timeloom.engines.tables.verdicts import unusable_in_sql
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
 
@@ -29,15 +29,15 @@ LARGE_BYTES = 1 << 24
 TIMES_LARGER = 32
 """It must have so many times the bytes of the other side, whose index takes time to make and to send."""
 
-MOST_PIECES = 4
+MOST_PARTS = 4
 
 
-def suits(policy: Policy, pieces: Sequence[JoinPart], small: int | None, streamed: int | None) -> bool:
+def suits(policy: Policy, parts: Sequence[JoinPart], small: int | None, streamed: int | None) -> bool:
     """Tell whether sides of these sizes suit, if the relation does; only tasks can report which rows they drop."""
     return (
         policy.on_invalid != "drop"
         and policy.empty != "drop"
-        and 0 < len(pieces) <= MOST_PIECES
+        and 0 < len(parts) <= MOST_PARTS
         and small is not None
         and streamed is not None
         and streamed >= max(LARGE_BYTES, TIMES_LARGER * small)
@@ -55,10 +55,10 @@ class Probing:
     @property
     def side(self) -> DataFrame:
         """One row with the small side and its index."""
-        small, pieces = self.plan.small, self.plan.parts
-        places = self.plan.packing.places(small.admitted)
+        small, parts = self.plan.small, self.plan.parts
+        positions = self.plan.packing.positions(small.admitted)
         task = IndexedSide(
-            small.layout, pieces, small.admitted.policy, tuple(f"p{places[name]}" for name in self._values)
+            small.layout, parts, small.admitted.policy, tuple(f"p{positions[name]}" for name in self._values)
         )
         schema = T.StructType([T.StructField(name, _without_nulls(kind)) for name, kind in INDEX.items()])
         schema = schema.add(REACHES, T.ArrayType(T.LongType(), containsNull=False))
@@ -80,9 +80,9 @@ class Probing:
 
     def result(self) -> DataFrame:
         """The pairs."""
-        admitted, pieces = self.plan.streamed.admitted, self.plan.parts
+        admitted, parts = self.plan.streamed.admitted, self.plan.parts
         carried = [admitted.column(self._name(column)) for column in self.columns if not self._is_small(column)]
-        reaches = [text for piece in pieces for text in tick_range_columns(admitted.side, [piece])]
+        reaches = [text for part in parts for text in tick_range_columns(admitted.side, [part])]
         asked = {f"reach_{number}": text for number, text in enumerate(reaches)}
         located = {"begin": _offset("low"), "own": _offset("low", 1), "stop": _offset("high", 1)}
         rows = self._touching().withColumns({f"{tick}_cell": F.expr(cell(tick)) for tick in ("low", "high")})
@@ -91,15 +91,16 @@ class Probing:
         entries = F.posexplode(F.expr("slice(entries, begin + 1, greatest(0, stop - begin))")).alias("at", "entry")
         found = rows.select(*kept, F.expr("own - begin").alias("own"), entries)
         counted = found.where("at < own OR entry & 1 = 1")
-        return counted.where(_meets(len(pieces))).select(*self._output())
+        return counted.where(_meets(len(parts))).select(*self._output())
 
     def _touching(self) -> DataFrame:
         """The streamed rows that touch a cell with entries, beside the small side. Invalid rows are refused."""
         admitted = self.plan.streamed.admitted
         if not admitted.policy.judges:
             return self.plan.present.join(self.side, F.expr(TOUCHED))
-        joined = self.plan.present.join(self.side, F.expr(f"start IS NULL OR end <= start OR {TOUCHED}"))
-        return joined.withColumn("low", F.when(F.expr("start < end"), F.col("low")).otherwise(_refused(admitted)))
+        unusable = unusable_in_sql("start", "end")
+        joined = self.plan.present.join(self.side, F.expr(f"{unusable} OR {TOUCHED}"))
+        return joined.withColumn("low", F.when(F.expr(unusable), refused_in_sql(admitted)).otherwise(F.col("low")))
 
     def _output(self) -> list[Column]:
         values = iter(value_names(len(self._values)))
@@ -128,21 +129,10 @@ def _offset(tick: str, further: int = 0) -> str:
     return f"CASE WHEN parts IS NULL THEN get(before, {at} + {further}) ELSE get(offsets, {part} + {further}) END"
 
 
-def _meets(pieces: int) -> str:
-    """Whether a row and its partner are where some piece wants them to be; one of them is a point."""
-    ours, theirs = "reach_{}".format, f"get({REACHES}, shiftright(entry, 1) * {2 * pieces} + {{}})".format
+def _meets(parts: int) -> str:
+    """Whether a row and its partner are where some part wants them to be; one of them is a point."""
+    ours, theirs = "reach_{}".format, f"get({REACHES}, shiftright(entry, 1) * {2 * parts} + {{}})".format
     return " OR ".join(
         f"({ours(low)} <= {theirs(high)} AND {theirs(low)} <= {ours(high)})"
-        for low, high in ((2 * piece, 2 * piece + 1) for piece in range(pieces))
+        for low, high in ((2 * part, 2 * part + 1) for part in range(parts))
     )
-
-
-def _refused(admitted: Admitted) -> Column:
-    """An error for an invalid row. It is the first of its task: nobody has seen the others."""
-    written = [
-        F.coalesce(F.col(admitted.column(name)).cast("string"), F.lit("null"))
-        for name in (admitted.period.start, admitted.period.end)
-    ]
-    words = F.lit(f"at least 1 row of the {admitted.side} table has no usable period: 1 where ")
-    text = F.concat(words, admitted.reason, F.lit(" (["), F.concat_ws(", ", *written), F.lit(f"]). {REMEDY}"))
-    return F.raise_error(text).cast("bigint")

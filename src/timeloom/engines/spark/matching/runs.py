@@ -51,20 +51,20 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTask:
-    """Joins the rows of one partition and returns blocks; ``columns`` are the sides and places of what is asked for."""
+    """Joins the rows of one partition and returns blocks; ``columns`` are sides and positions."""
 
     matcher: Matcher
     columns: tuple[tuple[str, int], ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        for parcel in self.matcher.parcels(batches):
-            for scan, left, right in self.matcher.scans(parcel):
-                yield from self._blocks(parcel, scan, left, right)
+        for held in self.matcher.held(batches):
+            for scan, left, right in self.matcher.scans(held):
+                yield from self._blocks(held, scan, left, right)
 
-    def _blocks(self, parcel: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
+    def _blocks(self, held: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
-        window = min(WINDOW, max(1, WINDOW_BYTES // max(1, parcel.row_bytes)).bit_length() - 1)
+        window = min(WINDOW, max(1, WINDOW_BYTES // max(1, held.row_bytes)).bit_length() - 1)
         blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS >> (WINDOW - window))
         owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
         for first in range(0, blocks.lows.size, at_once):
@@ -79,9 +79,9 @@ class RunTask:
                 _lists(offsets[False], pa.array(firsts.astype(np.int32))),
                 _lists(offsets[False], pa.array(blocks.counts[runs].astype(np.int32))),
             ]
-            for side, place in self.columns:
+            for side, position in self.columns:
                 is_driven = (side == "left") == scan.driver.flip
-                values = parcel.source.take(f"p{place}", pa.array(rows[is_driven])).combine_chunks()
+                values = held.source.take(f"p{position}", pa.array(rows[is_driven])).combine_chunks()
                 columns.append(_lists(offsets[is_driven], values))
             yield pa.RecordBatch.from_arrays(columns, names=names(len(self.columns)))
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.counts.counting import exists
 from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.drivers import exact_pieces
 from timeloom.engines.joins.forward_scan import Scan, drive
@@ -15,6 +16,7 @@ from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide, Reader, SideLayout
 from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.tables.gather import NO_ROW, Rows, positions
+from timeloom.engines.tables.keys import NO_KEY
 from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.kernels.slicing.copies import END_HERE, SOLE, START_HERE
@@ -35,35 +37,48 @@ class Matcher:
     reader: Reader
     left: SideLayout
     right: SideLayout
-    pieces: tuple[JoinPart, ...]
+    parts: tuple[JoinPart, ...]
     policy: Policy
     algorithm: str
 
-    def parcels(self, batches: Iterator[pa.RecordBatch]) -> Iterator[JoinRows]:
+    def held(self, batches: Iterator[pa.RecordBatch]) -> Iterator[JoinRows]:
         """Everything that the task receives."""
         for packed in self.reader.read(batches):
             yield JoinRows.of(packed, (self.left, self.right), self.policy)
 
-    def pairs(self, parcel: JoinRows, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
+    def pairs(self, held: JoinRows, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
         """All pairs, in batches of at most so many: as positions, or as the values that the packed rows have."""
-        for piece in self.pieces:
-            left, right, problem = _posed(parcel, piece)
+        for part in self.parts:
+            left, right, problem = _posed(held, part)
             given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
-            yield from find(problem, (piece.box,), self.algorithm).batches(rows, *given)
+            yield from find(problem, (part.box,), self.algorithm).batches(rows, *given)
 
-    def scans(self, parcel: JoinRows) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
+    def scans(self, held: JoinRows) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
         """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such."""
-        for piece in self.pieces:
-            left, right, problem = _posed(parcel, piece)
-            for scan in drive(problem, exact_pieces(piece.box) or ()):
+        for part in self.parts:
+            left, right, problem = _posed(held, part)
+            for scan in drive(problem, exact_pieces(part.box) or ()):
                 yield scan, left, right
 
-    def matched(self, parcel: JoinRows) -> NDArray[np.bool_]:
-        """Which of the packed rows are in a pair."""
-        seen = np.zeros(len(parcel), np.bool_)
-        for lefts, rights in self.pairs(parcel, 1 << 22):
+    def matched(self, held: JoinRows) -> NDArray[np.bool_]:
+        """Which of the packed left rows are in a pair. Unless an algorithm is asked for, no pair is listed."""
+        if self.algorithm == "auto":
+            return self.exists(held, "left", held.left)
+        seen = np.zeros(len(held), np.bool_)
+        for lefts, _ in self.pairs(held, 1 << 22):
             seen[lefts] = True
-            seen[rights] = True
+        return seen
+
+    def exists(self, held: JoinRows, side: str, rows: PackedSide) -> NDArray[np.bool_]:
+        """Which of the packed rows are among some rows of a side, and in a pair: partners are counted, not listed."""
+        seen = np.zeros(len(held), np.bool_)
+        for part in self.parts:
+            open_rows = rows.where(~seen[rows.rows])
+            left, right = (open_rows, held.right) if side == "left" else (held.left, open_rows)
+            left, right = _sides(replace(held, left=left, right=right), part)
+            own, other, box = (left, right, part.box) if side == "left" else (right, left, part.box.inverse())
+            if own.rows.size and other.rows.size:
+                seen[own.rows[exists(problem_of(own, other, held.keys), (box,))]] = True
         return seen
 
 
@@ -77,122 +92,125 @@ class JoinTask:
     matcher: Matcher
     how: str
     columns: tuple[OutputColumn, ...]
-    places: tuple[dict[str, int], dict[str, int]]
+    packed: tuple[dict[str, int], dict[str, int]]
     writer: PeriodWriter
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        for parcel in self.matcher.parcels(batches):
-            rows = int(min(1 << 20, max(1 << 12, BATCH_BYTES // max(16, parcel.row_bytes))))
-            values = self._plain(parcel)
+        for held in self.matcher.held(batches):
+            rows = batch_rows(held)
+            values = self._plain(held)
             if values is not None:
-                yield from self._written(parcel, rows, values)
+                yield from self._written(held, rows, values)
                 continue
-            for lefts, rights in self._found(parcel, rows):
+            for lefts, rights in self._found(held, rows):
                 for first in range(0, lefts.size, rows):
-                    yield self._assemble(parcel, lefts[first : first + rows], rights[first : first + rows])
+                    yield self._assemble(held, lefts[first : first + rows], rights[first : first + rows])
 
-    def _plain(self, parcel: JoinRows) -> Values | None:
+    def _plain(self, held: JoinRows) -> Values | None:
         """The values of the result, if it is pairs of one plain column of each side: these need no positions.
 
         Only values of eight bytes: for each other width the kernels would have to be compiled once more.
         """
         if self.how != "inner" or sorted(column.origin for column in self.columns) != ["left", "right"]:
             return None
-        left, right = (parcel.source.plain(f"p{place}") for place in self._places())
+        left, right = (held.source.plain(f"p{position}") for position in self._pair_positions())
         if left is None or right is None or left.itemsize != 8 or right.itemsize != 8:
             return None
         return left, right
 
-    def _places(self) -> list[int]:
+    def _pair_positions(self) -> list[int]:
         """Where the two columns of the result stand, the left one first."""
         left, right = sorted(self.columns, key=lambda column: column.origin)
-        return [self.places[0][left.left], self.places[1][right.right]]
+        return [self.packed[0][left.left], self.packed[1][right.right]]
 
-    def _written(self, parcel: JoinRows, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
-        kinds = [parcel.source.column(f"p{place}").type for place in self._places()]
+    def _written(self, held: JoinRows, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
+        kinds = [held.source.column(f"p{position}").type for position in self._pair_positions()]
         names = [column.name for column in self.columns]
         order = 1 if self.columns[0].origin == "left" else -1
-        for pair in self.matcher.pairs(parcel, rows, values):
+        for pair in self.matcher.pairs(held, rows, values):
             arrays = [
                 pa.Array.from_buffers(kind, part.size, [None, pa.py_buffer(part)])
                 for part, kind in zip(pair, kinds, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(arrays[::order], names=names)
 
-    def _found(self, parcel: JoinRows, rows: int) -> Iterator[tuple[Rows, Rows]]:
+    def _found(self, held: JoinRows, rows: int) -> Iterator[tuple[Rows, Rows]]:
         if self.how in ("semi", "anti"):
-            chosen = self.matcher.matched(parcel) == (self.how == "semi")
-            yield _alone(parcel.left, chosen)
+            sole = held.left.where((held.left.bits & SOLE) != 0)
+            matched = self.matcher.matched(replace(held, left=sole))
+            yield _alone(sole, matched == (self.how == "semi"))
             return
-        seen = np.zeros(len(parcel), np.bool_)
-        for lefts, rights in self.matcher.pairs(parcel, rows):
+        seen = np.zeros(len(held), np.bool_)
+        for lefts, rights in self.matcher.pairs(held, rows):
             if self.how != "inner":
                 seen[lefts] = True
                 seen[rights] = True
             yield lefts, rights
         if self.how in ("left", "full"):
-            yield _alone(parcel.left, ~seen)
+            yield _alone(held.left, ~seen)
         if self.how in ("right", "full"):
-            yield _alone(parcel.right, ~seen)[::-1]
+            yield _alone(held.right, ~seen)[::-1]
 
-    def _assemble(self, parcel: JoinRows, lefts: Rows, rights: Rows) -> pa.RecordBatch:
+    def _assemble(self, held: JoinRows, lefts: Rows, rights: Rows) -> pa.RecordBatch:
         """Gather the output columns for pairs of packed rows."""
         at = positions(lefts), positions(rights)
-        arrays = [self._column(parcel, column, at, lefts, rights) for column in self.columns]
+        arrays = [self._column(held, column, at, lefts, rights) for column in self.columns]
         if not arrays:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * lefts.size, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def _column(
-        self, parcel: JoinRows, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
+        self, held: JoinRows, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
     ) -> pa.Array:
         if column.origin in ("overlap_start", "overlap_end"):
-            times = (parcel.starts[lefts], parcel.ends[lefts]), (parcel.starts[rights], parcel.ends[rights])
+            times = (held.starts[lefts], held.ends[lefts]), (held.starts[rights], held.ends[rights])
             absent = (lefts == NO_ROW) | (rights == NO_ROW)
             return overlap_column(column.origin, *times, absent, self.writer)
         if column.origin == "right":
-            return _taken(parcel, self.places[1][column.right], at[1])
-        values = _taken(parcel, self.places[0][column.left], at[0])
+            return _taken(held, self.packed[1][column.right], at[1])
+        values = _taken(held, self.packed[0][column.left], at[0])
         if column.origin == "left" or not at[0].null_count:
             return values
-        others = _taken(parcel, self.places[1][column.right], at[1])
+        others = _taken(held, self.packed[1][column.right], at[1])
         return pc.if_else(at[0].is_valid(), values, others.cast(values.type))
 
 
-@dataclass(frozen=True)
-class MatchedTask:
-    """Tells which rows of a side that are in several tasks have a partner here: by period and key, which decide it."""
-
-    matcher: Matcher
-    side: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Mark the rows of one partition."""
-        layout = self.matcher.right if self.side == "right" else self.matcher.left
-        for whole in self.matcher.parcels(batches):
-            side = whole.right if self.side == "right" else whole.left
-            side = side.where((side.bits & SOLE) == 0)
-            parcel = replace(whole, right=side) if self.side == "right" else replace(whole, left=side)
-            found = side.where(self.matcher.matched(parcel)[side.rows])
-            keys = [parcel.source.take(place, pa.array(found.rows)).combine_chunks() for place in layout.keys]
-            names = ["start", "end", *(f"k{number}" for number in range(len(keys)))]
-            yield pa.RecordBatch.from_arrays([pa.array(found.starts), pa.array(found.ends), *keys], names=names)
+def _sides(held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide]:
+    """Both sides for a part: of the driven one only the rows whose point has its home here."""
+    bit = END_HERE if part.driver.by_end else START_HERE
+    if part.driven == "left":
+        return held.left.where((held.left.bits & bit) != 0), held.right
+    return held.left, held.right.where((held.right.bits & bit) != 0)
 
 
-def _sides(parcel: JoinRows, piece: JoinPart) -> tuple[PackedSide, PackedSide]:
-    """Both sides for a piece: of the driven one only the rows whose point has its home here."""
-    bit = END_HERE if piece.driver.by_end else START_HERE
-    if piece.driven == "left":
-        return parcel.left.where((parcel.left.bits & bit) != 0), parcel.right
-    return parcel.left, parcel.right.where((parcel.right.bits & bit) != 0)
+def _posed(held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide, Problem]:
+    """Both sides for a part, and what is to be found."""
+    left, right = _sides(held, part)
+    return left, right, problem_of(left, right, held.keys)
 
 
-def _posed(parcel: JoinRows, piece: JoinPart) -> tuple[PackedSide, PackedSide, Problem]:
-    """Both sides for a piece, and what is to be found."""
-    left, right = _sides(parcel, piece)
-    sides = Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys)
-    return left, right, Problem.of(*sides, parcel.keys)
+def problem_of(left: PackedSide, right: PackedSide, keys: int) -> Problem:
+    """The problem of numbers that two sides pose."""
+    return Problem.of(Side(left.starts, left.ends, left.keys), Side(right.starts, right.ends, right.keys), keys)
+
+
+def one_of_each(side: PackedSide) -> PackedSide:
+    """One row of each period and key. Rows of different slices have different keys; those without a key go."""
+    keys = np.zeros(side.rows.size, np.int64) if side.keys is None else side.keys
+    order = np.lexsort((side.ends, side.starts, keys))
+    first = np.ones(order.size, np.bool_)
+    first[1:] = False
+    for column in (keys, side.starts, side.ends):
+        first[1:] |= np.diff(column[order]) != 0
+    chosen = np.zeros(order.size, np.bool_)
+    chosen[order[first]] = True
+    return side.where(chosen & (keys != NO_KEY))
+
+
+def batch_rows(held: JoinRows) -> int:
+    """How many rows a batch of results has, if they are about as large as those of the task."""
+    return int(min(1 << 20, max(1 << 12, BATCH_BYTES // max(16, held.row_bytes))))
 
 
 def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:
@@ -201,5 +219,5 @@ def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:
     return rows, np.full(rows.size, NO_ROW, np.int32)
 
 
-def _taken(parcel: JoinRows, place: int, rows: pa.Array) -> pa.Array:
-    return parcel.source.take(f"p{place}", rows).combine_chunks()
+def _taken(held: JoinRows, position: int, rows: pa.Array) -> pa.Array:
+    return held.source.take(f"p{position}", rows).combine_chunks()

@@ -2,43 +2,155 @@
 
 A row matches or not by its period and key alone. So tasks report the periods and keys that have matched, and the rows
 are compared with these: no row needs an identity, and a task that runs twice does no harm.
+
+Pairs are not looked for again. One more pass over what was shuffled, for both sides together, looks at rows with copies
+in several tasks only, and counts their partners without listing any. Each such row is reported by the task that has its
+first copy; the other tasks report the periods and keys that match there, once each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
+from timeloom.engines.spark.matching.inputs import JoinInputs
+from timeloom.engines.spark.matching.tasks import Matcher, batch_rows, one_of_each
+from timeloom.engines.tables.gather import NO_ROW, positions
+from timeloom.kernels.slicing.copies import FIRST, SOLE
 from timeloom.model.naming import OutputColumn
 
+REPORT = {"is_right": T.BooleanType(), "start": T.LongType(), "end": T.LongType()}
+"""What a report is about: the side and the period, and then the key."""
 
-def matched_schema(key_types: Sequence[T.DataType]) -> T.StructType:
-    """The schema of what tasks report: a period in ticks, and the key."""
-    fields = [T.StructField(name, T.LongType()) for name in ("start", "end")]
-    return T.StructType(fields + [T.StructField(f"k{number}", kind) for number, kind in enumerate(key_types)])
-
-
-def decided(rows: DataFrame, matched: DataFrame, places: Sequence[int], *, keep_matched: bool) -> DataFrame:
-    """The undecided rows that have matched, or those that have not; ``places`` are those of the key."""
-    reported = matched.toDF("matched_start", "matched_end", *(f"matched_p{place}" for place in places))
-    names = ["start", "end", *(f"p{place}" for place in places)]
-    same = F.expr(" AND ".join(f"{name} = matched_{name}" for name in names))
-    return rows.join(reported, same, "left_semi" if keep_matched else "left_anti")
+FATE = {"has_row": T.BooleanType(), "matched": T.BooleanType()}
+"""Whether a report carries a row, and whether its period and key match something in the task."""
 
 
-def alone(
-    rows: DataFrame, side: str, columns: Sequence[OutputColumn], schema: T.StructType, packing: Packing
-) -> DataFrame:
-    """Packed rows of a side as result rows without a partner."""
-    found = [_column(column, side, packing).cast(schema[column.name].dataType) for column in columns]
-    return rows.select(*(value.alias(column.name) for value, column in zip(found, columns, strict=True)))
+@dataclass(frozen=True)
+class FateTask:
+    """Tells of the rows of some sides that are in several tasks which have a partner here. ``columns`` are carried.
+
+    Unless rows that match are kept, those that do so here are not told of: they are decided.
+    """
+
+    matcher: Matcher
+    sides: tuple[str, ...]
+    columns: tuple[str, ...]
+    keep_matched: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Report the rows of one partition."""
+        for held in self.matcher.held(batches):
+            for side in self.sides:
+                yield from self._reports(held, side)
+
+    def _reports(self, held: JoinRows, side: str) -> Iterator[pa.RecordBatch]:
+        whole = held.right if side == "right" else held.left
+        several = whole.where((whole.bits & SOLE) == 0)
+        if not several.rows.size:
+            return
+        matched = self.matcher.exists(held, side, several)
+        mine, first = matched[several.rows], (several.bits & FIRST) != 0
+        kept = several.where(first if self.keep_matched else first & ~mine)
+        yield from self._written(held, side, kept, matched)
+        yield from self._written(held, side, one_of_each(several.where(mine & ~first)), None)
+
+    def _written(
+        self, held: JoinRows, side: str, rows: PackedSide, matched: NDArray[np.bool_] | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Reports with their rows, or of periods and keys that have matched."""
+        layout = self.matcher.right if side == "right" else self.matcher.left
+        count, at = rows.rows.size, pa.array(rows.rows)
+        carried = at if matched is not None else positions(np.full(count, NO_ROW, np.int32))
+        arrays = [
+            pa.array(np.full(count, side == "right")),
+            pa.array(rows.starts),
+            pa.array(rows.ends),
+            *(held.source.take(name, at).combine_chunks() for name in layout.keys),
+            pa.array(np.full(count, matched is not None)),
+            pa.array(np.ones(count, np.bool_) if matched is None else matched[rows.rows]),
+            *(held.source.take(name, carried).combine_chunks() for name in self.columns),
+        ]
+        names = [*REPORT, *key_names(len(layout.keys)), *FATE, *self.columns]
+        yield from pa.table(arrays, names).to_batches(max_chunksize=batch_rows(held))
 
 
-def _column(column: OutputColumn, side: str, packing: Packing) -> Column:
-    if side == "left" and column.origin in ("left", "key"):
-        return F.col(f"p{packing.left[column.left]}")
-    if side == "right" and column.origin in ("right", "key"):
-        return F.col(f"p{packing.right[column.right]}")
-    return F.lit(None)
+@dataclass(frozen=True)
+class Undecided:
+    """The rows of a result that no task can decide alone."""
+
+    inputs: JoinInputs
+    columns: tuple[OutputColumn, ...]
+    keep_matched: bool
+
+    def rows(self, schema: T.StructType) -> DataFrame:
+        """Those of them that have matched, or those that have not, as rows of the result."""
+        found = self._reported()
+        keys = key_names(len(self.inputs.sides.keys.left))
+        equal = Window.partitionBy(*REPORT, *keys)
+        known = found.withColumn("matched", F.max("matched").over(equal))
+        kept = known.where("has_row AND matched" if self.keep_matched else "has_row AND NOT matched")
+        values = [self._value(column).cast(schema[column.name].dataType) for column in self.columns]
+        return kept.select(*(value.alias(column.name) for value, column in zip(values, self.columns, strict=True)))
+
+    def _reported(self) -> DataFrame:
+        """What all tasks report. The rows of a side that was broadcast are in every task, so they are taken from it."""
+        inputs = self.inputs
+        carried = tuple(f"p{position}" for position in sorted(self._carried))
+        task = FateTask(inputs.matcher(), inputs.undecided, carried, self.keep_matched)
+        found = mapped(inputs.plan.rows(), task, self._schema(carried))
+        if inputs.strategy.name != "broadcast":
+            return found
+        return found.unionAll(self._broadcast_rows(inputs.strategy.small, found.schema))
+
+    def _broadcast_rows(self, side: str, schema: T.StructType) -> DataFrame:
+        rows = self.inputs.plan.undecided(side)
+        assert rows is not None
+        judged = self.inputs.sides.right if side == "right" else self.inputs.sides.left
+        own = self.inputs.packing.positions(judged)
+        known = {"is_right": F.lit(side == "right"), "has_row": F.lit(True), "matched": F.lit(False)}
+        known |= {name: F.col(name) for name in ("start", "end", *(f"p{position}" for position in own.values()))}
+        keys = self.inputs.sides.key_names(judged)
+        known |= {name: F.col(f"p{own[key]}") for name, key in zip(key_names(len(keys)), keys, strict=True)}
+        absent = F.lit(None)
+        return rows.select(*(known.get(field.name, absent).cast(field.dataType).alias(field.name) for field in schema))
+
+    def _schema(self, carried: Sequence[str]) -> T.StructType:
+        sides, packing = self.inputs.sides, self.inputs.packing
+        kinds = [sides.left.schema[key].dataType for key in sides.keys.left]
+        fields = REPORT | dict(zip(key_names(len(kinds)), kinds, strict=True)) | FATE
+        fields |= {name: packing.types[int(name[1:])] for name in carried}
+        return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
+
+    @property
+    def _carried(self) -> set[int]:
+        """The positions of the columns that results need."""
+        found = [self._position(column, side) for column in self.columns for side in self.inputs.undecided]
+        return {position for position in found if position is not None}
+
+    def _position(self, column: OutputColumn, side: str) -> int | None:
+        """Where a side has a column of the result; nowhere, if it is the other side's, or tells of both."""
+        if side == "left":
+            return self.inputs.packing.left[column.left] if column.origin in ("left", "key") else None
+        return self.inputs.packing.right[column.right] if column.origin in ("right", "key") else None
+
+    def _value(self, column: OutputColumn) -> Column:
+        left, right = (
+            F.lit(None) if position is None else F.col(f"p{position}")
+            for position in (
+                self._position(column, side) if side in self.inputs.undecided else None for side in ("left", "right")
+            )
+        )
+        return F.when(F.col("is_right"), right).otherwise(left)
+
+
+def key_names(count: int) -> list[str]:
+    """The names of key columns in reports."""
+    return [f"k{number}" for number in range(count)]

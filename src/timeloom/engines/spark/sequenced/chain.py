@@ -17,7 +17,7 @@ from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.keys import no_key, shared_hashes
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.blocks import BLOCK
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
@@ -29,7 +29,7 @@ from timeloom.engines.spark.slicing.sample import in_first_row
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
 from timeloom.engines.tables.period_writer import PeriodWriter
-from timeloom.engines.tables.validity import VALID
+from timeloom.engines.tables.verdicts import VALID
 
 KEPT = {"inner": (), "left": (0,), "right": (-1,), "anti": (0,)}
 """The tables whose rows without a partner are in the result, by their numbers in the chain; with ``full`` all are."""
@@ -41,7 +41,7 @@ class Chain:
 
     verb: str
     how: str
-    inputs: tuple[Admitted, ...]
+    inputs: tuple[JudgedFrame, ...]
     keys: tuple[tuple[str, ...], ...]
     wanted: tuple[tuple[str, ...], ...]
     slicing: Slicing

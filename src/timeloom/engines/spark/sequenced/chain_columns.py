@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.periods import period_type, period_writer
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -37,12 +37,12 @@ def layout(request: TemporalJoinRequest, left: Sequence[str], right: Sequence[st
     )
 
 
-def own_columns(side: Admitted, writer: PeriodWriter) -> list[Traced]:
+def own_columns(side: JudgedFrame, writer: PeriodWriter) -> list[Traced]:
     """The columns of the first table; its period is that of the result."""
     return [_tick(field.name, side.period, writer) or Traced(field, ((0, field.name),)) for field in side.schema]
 
 
-def chained_columns(inputs: Sequence[Admitted], requests: Sequence[TemporalJoinRequest]) -> list[Traced]:
+def chained_columns(inputs: Sequence[JudgedFrame], requests: Sequence[TemporalJoinRequest]) -> list[Traced]:
     """The columns of a chain of joins, one request for each table after the first."""
     known = own_columns(inputs[0], period_writer(*inputs))
     for number, (side, request) in enumerate(zip(inputs[1:], requests, strict=True), start=1):
@@ -63,7 +63,7 @@ def _tick(name: str, period: Period, writer: PeriodWriter) -> Traced | None:
     return None
 
 
-def _joined(column: OutputColumn, known: dict[str, Traced], side: Admitted, number: int, how: str) -> Traced:
+def _joined(column: OutputColumn, known: dict[str, Traced], side: JudgedFrame, number: int, how: str) -> Traced:
     if column.origin == "right":
         field = side.schema[column.right]
         return Traced(_named(field, column.name, how in ("left", "full")), ((number, column.right),))

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.columns.ticks import literal
-from timeloom.engines.spark.columns.validity import Admitted
+from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.blocks import Block, received
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
@@ -23,7 +23,7 @@ from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.engines.tables.validity import VALID
+from timeloom.engines.tables.verdicts import VALID
 from timeloom.engines.timelines.grouped import window_ticks
 
 SLICE = "slice"
@@ -42,7 +42,7 @@ class GroupedRows:
     """
 
     verb: str
-    admitted: Admitted
+    admitted: JudgedFrame
     by: tuple[str, ...]
     columns: tuple[str, ...]
     slicing: Slicing

@@ -1,0 +1,192 @@
+"""Two tables on their way to the tasks that match their rows: judged, packed, and brought together by a strategy.
+
+A join, a count and a sequenced join have one of these each. It knows nothing of results: which columns tasks need, and
+of which sides it must be known what has no partner, are told to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from timeloom.engines.spark.cluster.sizes import Spread, estimated_bytes
+from timeloom.engines.spark.cluster.strategy import Strategy, broadcast_threshold, choose_strategy
+from timeloom.engines.spark.columns.keys import aligned, key_hashes, no_key
+from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.exchange.broadcast import Broadcast
+from timeloom.engines.spark.exchange.distribution import Distribution, Sent
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.spark.slicing.boundaries import sampled_share
+from timeloom.engines.spark.slicing.join_parts import JoinPart, cover
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.tables.axes import same_axis
+from timeloom.model.naming import Keys
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.relation import Relation
+from timeloom.model.ticks import Axis
+
+
+class Asked(Protocol):
+    """What every request about two tables says of them."""
+
+    @property
+    def keys(self) -> Keys:
+        """The columns that must be equal."""
+
+    @property
+    def left_period(self) -> Period:
+        """The period of the left table."""
+
+    @property
+    def right_period(self) -> Period:
+        """The period of the right table."""
+
+    @property
+    def policy(self) -> Policy:
+        """What becomes of invalid rows."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Two tables whose rows have verdicts, on one axis of time, with their keys in common types."""
+
+    left: JudgedFrame
+    right: JudgedFrame
+    keys: Keys
+    axis: Axis
+
+    @classmethod
+    def of(cls, left: DataFrame, right: DataFrame, request: Asked) -> "Sides":
+        """Judge both tables; each is asked for its schema once."""
+        first, second = aligned(
+            judge_frame(left, request.left_period, "left", request.policy),
+            judge_frame(right, request.right_period, "right", request.policy),
+            request.keys,
+        )
+        return cls(first, second, request.keys, same_axis(first.columns.kind.type, second.columns.kind.type))
+
+    @property
+    def both(self) -> tuple[JudgedFrame, JudgedFrame]:
+        """Left and right."""
+        return self.left, self.right
+
+    @property
+    def policy(self) -> Policy:
+        """What becomes of invalid rows, of either side."""
+        return self.left.policy
+
+    def key_names(self, side: JudgedFrame) -> tuple[str, ...]:
+        """The key columns of a side."""
+        return self.keys.right if side.side == "right" else self.keys.left
+
+
+@dataclass(frozen=True)
+class JoinInputs:
+    """What is to be matched, and how its rows reach the tasks.
+
+    ``columns`` are those of each side that tasks need besides periods and keys. ``decided`` are the sides of which it
+    must be known which rows have a partner; ``preserved`` those of them whose rows count without a partner, too.
+    ``slices`` forces a number of slices.
+    """
+
+    sides: Sides
+    relation: Relation
+    columns: tuple[Sequence[str], Sequence[str]]
+    decided: tuple[str, ...] = ()
+    preserved: tuple[str, ...] = ()
+    asked: str = "auto"
+    slices: int | None = None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of the tables."""
+        return self.sides.left.all_rows.sparkSession
+
+    @cached_property
+    def parts(self) -> tuple[JoinPart, ...]:
+        """The join parts of the relation."""
+        return cover(self.relation.boxes(self.sides.axis))
+
+    @cached_property
+    def packing(self) -> Packing:
+        """Where the columns that tasks need stand in a packed row."""
+        left, right = (
+            [side.period.start, side.period.end, *self.sides.key_names(side), *columns]
+            for side, columns in zip(self.sides.both, self.columns, strict=True)
+        )
+        return Packing.of(self.sides.left.schema, self.sides.right.schema, (left, right))
+
+    @cached_property
+    def sizes(self) -> "dict[str, int | None]":
+        """What Spark estimates each side's columns to take, without running anything."""
+        return {side.side: estimated_bytes(side.rows.select(*self.packing.own(side))) for side in self.sides.both}
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How the rows reach the tasks."""
+        keyed, threshold = bool(self.sides.keys), broadcast_threshold(self.spark)
+        return choose_strategy(self.asked, keyed=keyed, decided=self.decided, sizes=self.sizes, threshold=threshold)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Into how many partitions rows are shuffled."""
+        return Spread.of(self.spark, list(self.sizes.values()))
+
+    @cached_property
+    def slicing(self) -> Slicing:
+        """How finely time is sliced."""
+        found = Slicing(
+            self.spread.partitions,
+            self.spread.cores,
+            by_key=self.strategy.name == "keys",
+            share=sampled_share(self.sizes.values()),
+        )
+        return found if self.slices is None else replace(found, slices=self.slices, least=self.slices)
+
+    @cached_property
+    def plan(self) -> "Distribution | Broadcast":
+        """The plan that brings rows to tasks."""
+        return self._broadcast() if self.strategy.name == "broadcast" else self._distributed()
+
+    def matcher(self, algorithm: str = "auto") -> Matcher:
+        """How tasks find pairs."""
+        left, right = map(self._layout, self.sides.both)
+        return Matcher(self.plan.reader, left, right, self.parts, self.sides.policy, algorithm)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The sides with rows to be decided of which several tasks may have copies."""
+        if self.strategy.name == "broadcast":
+            return tuple(side for side in self.decided if side == self.strategy.small)
+        return self.decided if self.slicing.slices > 1 else ()
+
+    def _broadcast(self) -> Broadcast:
+        left, right = (self._sent(side, "0") for side in self.sides.both)
+        streamed, small = (left, right) if self.strategy.small == "right" else (right, left)
+        keeps, shuffles = (sent.admitted.side in self.preserved for sent in (streamed, small))
+        size = self.sizes[small.admitted.side]
+        known_small = size is not None and size <= broadcast_threshold(self.spark)
+        shuffled = self.spread.partitions if shuffles else None
+        return Broadcast(streamed, small, self.parts, self.packing, keeps, known_small, shuffled)
+
+    def _distributed(self) -> Distribution:
+        hashes = key_hashes(*self.sides.both, self.sides.keys) if self.slicing.by_key else ("0", "0")
+        left, right = map(self._sent, self.sides.both, hashes)
+        return Distribution(left, right, self.parts, self.packing, self.slicing)
+
+    def _sent(self, side: JudgedFrame, key: str) -> Sent:
+        """A side as it is sent to tasks: rows without a key only if they count without a partner."""
+        names, rows = self.sides.key_names(side), side.rows
+        if names and side.side not in self.preserved:
+            rows = rows.where(f"NOT {no_key(side, names)}")
+        return Sent(side, rows, key, self._layout(side))
+
+    def _layout(self, side: JudgedFrame) -> SideLayout:
+        at = {name: f"p{position}" for name, position in self.packing.positions(side).items()}
+        keys = tuple(at[key] for key in self.sides.key_names(side))
+        return SideLayout(side.side, side.period, at[side.period.start], at[side.period.end], keys)

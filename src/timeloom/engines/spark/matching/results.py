@@ -1,0 +1,115 @@
+"""The rows of a join: pairs, and rows without a partner, in the columns that a verb asks for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.columns.keys import as_given
+from timeloom.engines.spark.columns.periods import period_type, period_writer
+from timeloom.engines.spark.exchange.broadcast import Broadcast
+from timeloom.engines.spark.matching import index_probe as probing
+from timeloom.engines.spark.matching.expanding import block_schema, expanded, suits
+from timeloom.engines.spark.matching.inputs import JoinInputs
+from timeloom.engines.spark.matching.runs import RunTask
+from timeloom.engines.spark.matching.tasks import JoinTask
+from timeloom.engines.spark.matching.unmatched import Undecided
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.model.naming import OutputColumn
+
+DECIDED = {
+    "inner": (),
+    "left": ("left",),
+    "right": ("right",),
+    "full": ("left", "right"),
+    "semi": ("left",),
+    "anti": ("left",),
+}
+"""The sides of which it must be known which rows have a partner."""
+
+PRESERVED = DECIDED | {"semi": ()}
+"""The sides whose rows are kept even when they match nothing."""
+
+
+def needed(columns: Sequence[OutputColumn]) -> tuple[list[str], list[str]]:
+    """The columns of each side that a result is made of."""
+    left = [column.left for column in columns if column.origin in ("left", "key")]
+    return left, [column.right for column in columns if column.origin == "right"]
+
+
+@dataclass(frozen=True)
+class JoinResult:
+    """Two tables whose pairs, or whose rows without a partner, are the result."""
+
+    inputs: JoinInputs
+    how: str
+    columns: tuple[OutputColumn, ...]
+    algorithm: str = "auto"
+
+    @property
+    def writer(self) -> PeriodWriter:
+        """How overlaps are written."""
+        return period_writer(*self.inputs.sides.both)
+
+    @cached_property
+    def schema(self) -> T.StructType:
+        """The schema of the result."""
+        return T.StructType([self._field(column) for column in self.columns])
+
+    def _field(self, column: OutputColumn) -> T.StructField:
+        left, right = self.inputs.sides.both
+        if column.origin == "right":
+            found, outer = right.schema[column.right], self.how in ("left", "full")
+        elif column.origin in ("left", "key"):
+            found, outer = left.schema[column.left], self.how in ("right", "full")
+        else:
+            return T.StructField(column.name, period_type(self.writer))
+        return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
+
+    def frame(self) -> DataFrame:
+        """The plan of the result: what tasks decide alone, and what they decide together."""
+        plan = self.inputs.plan
+        if self.probes and isinstance(plan, Broadcast):
+            return probing.Probing(plan, self.columns, tuple(self.schema.fields)).result()
+        if self.runs:
+            return self._expanded()
+        packing, matcher = self.inputs.packing, self.inputs.matcher(self.algorithm)
+        task = JoinTask(matcher, self.how, self.columns, (packing.left, packing.right), self.writer)
+        result = mapped(plan.rows(), task, self.schema)
+        if self.inputs.undecided:
+            require_one_reading(self.inputs.sides.both)
+            result = result.unionAll(
+                Undecided(self.inputs, self.columns, keep_matched=self.how == "semi").rows(result.schema)
+            )
+        return as_given(result, self.schema, self.inputs.sides.left) if self.how in ("semi", "anti") else result
+
+    @cached_property
+    def runs(self) -> bool:
+        """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves."""
+        nullable = all(field.nullable for field in self.schema)
+        inputs = self.inputs
+        return self.how == "inner" and nullable and suits(inputs.spark, self.algorithm, inputs.parts, self.columns)
+
+    @property
+    def probes(self) -> bool:
+        """Whether rows of the large side are searched for in SQL."""
+        sizes, strategy, sides = self.inputs.sizes, self.inputs.strategy, self.inputs.sides
+        if strategy.name != "broadcast" or sides.keys or not self.runs:
+            return False
+        streamed = sizes["left" if strategy.small == "right" else "right"]
+        return probing.suits(sides.policy, self.inputs.parts, sizes[strategy.small], streamed)
+
+    def _expanded(self) -> DataFrame:
+        packing = self.inputs.packing
+        sides = ["right" if column.origin == "right" else "left" for column in self.columns]
+        columns = tuple(
+            ("right", packing.right[column.right]) if column.origin == "right" else ("left", packing.left[column.left])
+            for column in self.columns
+        )
+        task = RunTask(self.inputs.matcher(self.algorithm), columns)
+        blocks = mapped(self.inputs.plan.rows(), task, block_schema(self.schema.fields))
+        return expanded(blocks, self.schema.fields, sides)
