@@ -1,4 +1,4 @@
-"""Arrays and SQL judge alike: verdicts, ticks, tick ranges and slices of the same values, in every type of period."""
+"""Arrays and SQL judge alike: verdicts, ticks, tick ranges and cells of the same values, in every type of period."""
 
 import random
 from dataclasses import dataclass
@@ -12,9 +12,8 @@ import timeloom as tl
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.spark.slicing.join_parts import cover
-from timeloom.engines.spark.slicing.range_columns import presence
-from timeloom.engines.spark.slicing.slices import number
-from timeloom.engines.spark.slicing.tick_ranges import reach
+from timeloom.engines.spark.slicing.range_columns import cell, tick_range_columns
+from timeloom.engines.spark.slicing.tick_ranges import tick_range
 from timeloom.engines.tables.ticks import read_period
 from timeloom.engines.tables.verdicts import VALID, judge, unusable_in_sql
 from timeloom.model.period import Period
@@ -86,7 +85,13 @@ class Case:
     policy: Policy
     relation: tl.Relation
     side: str
-    bounds: np.ndarray
+    base: int
+    top: int
+
+    @property
+    def shift(self):
+        """Cells have two to the power of this many ticks: there are eight or so."""
+        return ((self.top - self.base) // 8).bit_length()
 
 
 def near(draw, kind):
@@ -107,9 +112,19 @@ def case(draw, name, kind, closed):
     ends = [draw.choice([None, start, near(draw, kind), near(draw, kind)]) for start in starts]
     period = Period(closed=closed, open_end=instants(kind, ends)[: draw.randrange(3)] or None)
     relation = draw.choice([*map(tl.relation, RELATIONS), *SPANNED])
-    bounds = np.unique([near(draw, kind) for _ in range(6)])
+    base, top = sorted(near(draw, kind) for _ in range(2))
     rows = pa.table({"start": kind.column(starts), "end": kind.column(ends)})
-    return Case(name, kind, rows, period, draw.choice(POLICIES), relation, draw.choice(["left", "right"]), bounds)
+    return Case(
+        name,
+        kind,
+        rows,
+        period,
+        draw.choice(POLICIES),
+        relation,
+        draw.choice(["left", "right"]),
+        base,
+        min(top, base + 2**62),
+    )
 
 
 def cases():
@@ -117,18 +132,18 @@ def cases():
     return [case(draw, f"{name} {closed}", kind, closed) for name, kind in KINDS.items() for closed in CLOSED]
 
 
-def pieces_of(given):
+def parts_of(given):
     """The join parts of a case's relation; spans of ticks mean the same on every axis."""
     return cover(given.relation.boxes())
 
 
 def in_arrays(given):
-    """For each row: verdict, start, end, first and last tick to be present at, and the slices in which these lie."""
+    """For each row: verdict, start, end, first and last tick to be present at, and the cells in which these lie."""
     ticks = read_period(given.rows, given.period, given.side)
     ends, verdicts = judge(ticks, given.policy)
-    low, high = reach(given.side, pieces_of(given), ticks.starts, ends)
-    slices = [np.searchsorted(given.bounds, tick, side="right") for tick in (low, high)]
-    for row in zip(verdicts, ticks.starts, ends, low, high, *slices, strict=True):
+    low, high = tick_range(given.side, parts_of(given), ticks.starts, ends)
+    cells = [(np.clip(tick, given.base, given.top) - given.base) >> given.shift for tick in (low, high)]
+    for row in zip(verdicts, ticks.starts, ends, low, high, *cells, strict=True):
         verdict, start, end, *ranged = map(int, row)
         yield (
             (verdict, start, end, *(ranged if ranged[0] <= ranged[1] else ["nowhere"]))
@@ -154,10 +169,14 @@ def in_sql(spark, given, at):
         F.expr(f"{fault(judged)} AS {FAULT}"),
     )
     found = found.withColumn("unusable", F.expr(unusable_in_sql("start", "end")))
-    low, high = presence(given.side, pieces_of(given))
-    bounds = F.array(*(F.lit(int(bound)) for bound in given.bounds)).cast("array<bigint>")
-    ranged = found.withColumns({"low": F.expr(low), "high": F.expr(high), "bounds": bounds})
-    return number(ranged, {"first": "low", "last": "high"}, 8).drop("bounds")
+    low, high = tick_range_columns(given.side, parts_of(given))
+    grid = {
+        "base": F.lit(given.base).cast("bigint"),
+        "top": F.lit(given.top).cast("bigint"),
+        "shift": F.lit(given.shift),
+    }
+    ranged = found.withColumns({"low": F.expr(low), "high": F.expr(high), **grid})
+    return ranged.withColumns({"first": F.expr(cell("low")), "last": F.expr(cell("high"))}).drop(*grid)
 
 
 def said(row):
