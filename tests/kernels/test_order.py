@@ -67,3 +67,18 @@ def test_outliers_do_not_crowd_the_rest_into_one_bucket(outliers):
     column[:outliers] = 2**63 - 1
     found = order.sort(column)
     assert np.diff(found.offsets).max() < 64
+
+
+def test_all_columns_are_alike_to_kernels_however_they_came():
+    """What may be written and what lies in stretches is part of a type that Numba compiles for."""
+    given = np.array([3, 1, 2, 5]), np.array([1, 2, 3, 5]), np.array([1, 2, 3, 4, 5, 6])[::2]
+    locked = given[1].copy()
+    locked.flags.writeable = False
+    kinds = {
+        (part.flags.writeable, part.flags.c_contiguous)
+        for column in (*given, locked)
+        for found in (order.sort(column), order.sort(column, beside=column))
+        for part in (found.values, found.beside)
+    }
+    assert kinds == {(False, True)}
+    assert all(column.flags.writeable for column in given)

@@ -28,6 +28,7 @@ COARSE = 9
 """The first round has 2**COARSE buckets."""
 
 NOTHING: Ticks = np.zeros(0, np.int64)
+NOTHING.flags.writeable = False
 
 _WIDEST = 2**62  # distances on the grid must fit into int64
 
@@ -53,7 +54,7 @@ def sort(column: Ticks, threads: int = 1, beside: Ticks | None = None) -> Order:
     """
     if column.size > MAX_ROWS:
         raise OverflowError(f"{column.size} rows; at most {MAX_ROWS} fit into one sorted column")
-    carried = NOTHING if beside is None else np.ascontiguousarray(beside)
+    column, carried = sealed(column), NOTHING if beside is None else sealed(beside)
     base, shift, buckets = grid(column)
     if in_order(column):
         ids = np.arange(column.size, dtype=np.int32)
@@ -64,7 +65,18 @@ def sort(column: Ticks, threads: int = 1, beside: Ticks | None = None) -> Order:
         sort_buckets(*rows, offsets, shift)
     else:
         rows, offsets = scatter_twice(column, carried, base, shift, buckets, fine, threads)
-    return Order(rows.values, rows.ids, offsets, base, shift, rows.beside)
+    return Order(sealed(rows.values), rows.ids, offsets, base, shift, sealed(rows.beside))
+
+
+def sealed(column: Ticks) -> Ticks:
+    """The same column in one stretch, which nobody can write through what is returned.
+
+    Numba compiles anew for each mixture of columns that may be written and that may not. Columns of Arrow tables may
+    not, others may, and one that is in order already is kept as it came; so all are made alike.
+    """
+    view = np.ascontiguousarray(column).view()
+    view.flags.writeable = False
+    return view
 
 
 class Rows(NamedTuple):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from timeloom.kernels.joins.sweep import BUFFER, ENDED, POINT, TAIL, Active, Column, Selection, Streams, join_by_s
 from timeloom.kernels.joins.sweep_plan import Bounds, Rewrite, rewrites
-from timeloom.kernels.order import Order, Positions, Ticks, sort
+from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, sealed, sort
 from timeloom.kernels.rectangles import point_ranges
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 FIRST_ELEMENTS = 1024
 """Room for active rows at first; it doubles when they fill it."""
 
-NO_COLUMN = Column(np.empty(0, np.int64), np.empty(0, np.int32), 0)
+NO_COLUMN = Column(NOTHING, np.empty(0, np.int32), 0)
 NO_SELECTION = Selection(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -144,7 +144,7 @@ def _streams(intervals: PeriodTable, points: PeriodTable, rewrite: Rewrite) -> t
     ends_a, ends_b = _columns(intervals, rewrite.ends)
     if rewrite.starts == (None, None):
         rows = intervals.starts.size
-        starts_a = Column(np.full(rows, MIN_TICK, np.int64), np.arange(rows, dtype=np.int32), 0)
+        starts_a = Column(sealed(np.full(rows, MIN_TICK, np.int64)), np.arange(rows, dtype=np.int32), 0)
     streams = Streams(Column(fired.values, fired.ids, 0), starts_a, starts_b, ends_a, ends_b)
     (start_low, start_high), (end_low, end_high) = rewrite.selection
     if (start_low, start_high, end_low, end_high) == (None, None, None, None):
