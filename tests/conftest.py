@@ -23,6 +23,8 @@ def spark(tmp_path_factory):
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "2g")
+        # Plans of tests run once: what the JVM's second compiler and its other threads would do never pays.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.local.dir", str(scratch / "local"))
@@ -42,6 +44,14 @@ def session(spark):
     fresh.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     fresh.conf.set("spark.sql.shuffle.partitions", "2")
     return fresh
+
+
+@pytest.fixture
+def static(spark):
+    """Plans that are not changed while they run."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    yield
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
 
 
 @pytest.fixture

@@ -26,14 +26,6 @@ def history(seed, rows=90):
     return pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
 
 
-@pytest.fixture
-def static(spark):
-    """Plans that are not changed while they run."""
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
-    yield
-    spark.conf.set("spark.sql.adaptive.enabled", "true")
-
-
 @pytest.mark.parametrize("meaning", ["snapshot", "visible", "began"])
 def test_the_index_local_tables_and_spark_agree(spark, meaning):
     table = history(3).sort_by("sys_start")

@@ -10,21 +10,11 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import LIMITS, keys_for, periods, ranges
 from reference.relations import PARAMETERS, RELATIONS, join_pairs
+from rows import open_ended, table
 from timeloom.model.box import Box
 from timeloom.model.ticks import FOREVER
 
 FUNCTIONS = ["sum", "avg", "min", "max", "count"]
-
-
-def table(rows, keys=None, **columns):
-    return pa.table(
-        {
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] if row[1] != FOREVER else None for row in rows], pa.int64()),
-            "key": pa.array(keys if keys is not None else [None] * len(rows), pa.string()),
-            **columns,
-        }
-    )
 
 
 def partners(pairs, rows):
@@ -60,8 +50,8 @@ def test_every_relation(name, data):
     right_keys = data.draw(keys_for(right)) if keyed else None
     values = data.draw(st.lists(st.integers(-9, 9) | st.none(), min_size=len(right), max_size=len(right)))
     result = tl.count_join(
-        table(left, left_keys),
-        table(right, right_keys, v=pa.array(values, pa.int64())),
+        table(open_ended(left), left_keys),
+        table(open_ended(right), right_keys, v=pa.array(values, pa.int64())),
         name,
         on="key" if keyed else None,
         aggregates={function: ("v", function) for function in FUNCTIONS[:4]},
@@ -89,8 +79,8 @@ def test_custom_relations_and_unions(left, right, boxes, data):
     left_keys, right_keys = data.draw(keys_for(left)), data.draw(keys_for(right))
     values = data.draw(st.lists(st.sampled_from("abc"), min_size=len(right), max_size=len(right)))
     result = tl.count_join(
-        table(left, left_keys),
-        table(right, right_keys, v=pa.array(values, pa.string())),
+        table(open_ended(left), left_keys),
+        table(open_ended(right), right_keys, v=pa.array(values, pa.string())),
         relation,
         on="key",
         aggregates={"least": ("v", "min"), "most": ("v", "max")},
@@ -107,7 +97,7 @@ def test_custom_relations_and_unions(left, right, boxes, data):
 @given(left=open_periods(), right=open_periods(), data=st.data())
 def test_every_algorithm_counts_the_same(algorithm, left, right, data):
     left_keys, right_keys = data.draw(keys_for(left)), data.draw(keys_for(right))
-    tables = table(left, left_keys), table(right, right_keys)
+    tables = table(open_ended(left), left_keys), table(open_ended(right), right_keys)
     for on in (None, "key"):
         auto = tl.count_join(*tables, on=on)
         assert tl.count_join(*tables, on=on, algorithm=algorithm).equals(auto)
@@ -119,7 +109,9 @@ def test_sums_of_doubles_are_rounded_once(left, right, data):
     number = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6) | st.sampled_from([math.inf, -math.inf])
     values = data.draw(st.lists(number | st.none(), min_size=len(right), max_size=len(right)))
     result = tl.count_join(
-        table(left), table(right, v=pa.array(values, pa.float64())), aggregates={"total": ("v", "sum")}
+        table(open_ended(left)),
+        table(open_ended(right), v=pa.array(values, pa.float64())),
+        aggregates={"total": ("v", "sum")},
     )
     for total, found in zip(
         result["total"].to_pylist(), partners(join_pairs(left, right, RELATIONS["intersects"]), len(left)), strict=True

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from reference.relations import RELATIONS, join_pairs
+from rows import table
 
 DOUBLES = (
     st.sampled_from(
@@ -22,12 +23,6 @@ DOUBLES = (
 )
 PERIODS = st.tuples(st.integers(0, 9), st.integers(1, 6)).map(lambda row: (row[0], row[0] + row[1]))
 BOTH = {"total": ("v", "sum"), "mean": ("v", "avg")}
-
-
-def table(rows, values=None):
-    starts, ends = zip(*rows, strict=True) if rows else ((), ())
-    columns = {"start": pa.array(starts, pa.int64()), "end": pa.array(ends, pa.int64())}
-    return pa.table(columns if values is None else columns | {"v": values})
 
 
 def nearest(value):
@@ -50,7 +45,7 @@ def same(found, expected):
 
 
 def test_a_small_value_survives_beside_a_large_one():
-    left, right = table([(0, 2), (4, 6)]), table([(0, 2), (4, 6)], pa.array([1e300, 1.0]))
+    left, right = table([(0, 2), (4, 6)]), table([(0, 2), (4, 6)], v=pa.array([1e300, 1.0]))
     assert tl.count_join(left, right, aggregates=BOTH)["total"].to_pylist() == [1e300, 1.0]
 
 
@@ -60,7 +55,7 @@ def test_doubles_of_all_magnitudes(left, data, relation):
     right = data.draw(st.lists(st.tuples(PERIODS, DOUBLES), max_size=8))
     values = [value for _, value in right]
     rows = [period for period, _ in right]
-    found = tl.count_join(table(left), table(rows, pa.array(values, pa.float64())), relation, aggregates=BOTH)
+    found = tl.count_join(table(left), table(rows, v=pa.array(values, pa.float64())), relation, aggregates=BOTH)
     pairs = join_pairs(left, rows, RELATIONS[relation])
     for at, row in enumerate(found.to_pylist()):
         inside = [values[right_at] for left_at, right_at in pairs if left_at == at and values[right_at] is not None]
@@ -83,7 +78,7 @@ KINDS = {
 def test_totals_and_types_are_those_of_temporal_aggregates(kind):
     """Every row of a temporal aggregate is a period; counting over the same period must give the same."""
     values, arrow = KINDS[kind]
-    right = table([(0, 5), (3, 9), (3, 6), (1, 4)], pa.array(values, arrow))
+    right = table([(0, 5), (3, 9), (3, 6), (1, 4)], v=pa.array(values, arrow))
     aggregates = {"mean": BOTH["mean"]} if kind == "unsigned" else BOTH
     expected = tl.temporal_aggregate(right, aggregates)
     found = tl.count_join(expected.select(["start", "end"]), right, aggregates=aggregates).drop_columns(["count"])
@@ -93,7 +88,7 @@ def test_totals_and_types_are_those_of_temporal_aggregates(kind):
 
 def test_averages_of_large_integers_are_rounded_once():
     values = [2**62 + 1, 2**62 + 3, 2**61 + 7]
-    right = table([(0, 5)] * 3, pa.array(values, pa.int64()))
+    right = table([(0, 5)] * 3, v=pa.array(values, pa.int64()))
     expected = [float(Fraction(sum(values), 3))]
     assert tl.count_join(table([(0, 5)]), right, aggregates=BOTH | {"total": "count"})["mean"].to_pylist() == expected
     assert tl.temporal_aggregate(right, {"mean": ("v", "avg")})["mean"].to_pylist() == expected

@@ -10,20 +10,15 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import counting as brute
+from rows import open_ended, table
 from timeloom.model.ticks import FOREVER
-
-
-def table(rows, **columns):
-    starts = pa.array([start for start, _ in rows], pa.int64())
-    ends = pa.array([None if end == FOREVER else end for _, end in rows], pa.int64())
-    return pa.table({"start": starts, "end": ends, **columns})
 
 
 @settings(max_examples=100)
 @given(rows=periods(max_size=12), data=st.data())
 def test_depth_equals_brute_force(rows, data):
     rows = [(start, FOREVER if data.draw(st.integers(0, 5)) == 0 else end) for start, end in rows]
-    result = tl.depth(table(rows))
+    result = tl.depth(table(open_ended(rows)))
     found = [(row["start"], FOREVER if row["end"] is None else row["end"], row["depth"]) for row in result.to_pylist()]
     assert found == brute.depth(rows)
 

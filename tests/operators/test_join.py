@@ -8,21 +8,11 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import LIMITS, keys_for, periods, ranges
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, outer_pairs, semi_rows
+from rows import table
 from timeloom.model.box import Box
 
 ALGORITHMS = ["auto", "forward_scan", "sweep", "range_tree"]
 HOWS = ["inner", "left", "right", "full", "semi", "anti"]
-
-
-def table(rows, keys, number):
-    return pa.table(
-        {
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-            "key": pa.array(keys if keys is not None else [None] * len(rows), pa.string()),
-            number: pa.array(range(len(rows)), pa.int32()),
-        }
-    )
 
 
 def expected(pairs, left, right, how):
@@ -73,7 +63,7 @@ def test_every_relation_in_every_way(name, data):
 )
 def test_custom_relations_and_unions(left, right, boxes, algorithm, how):
     relation = tl.Relation.of(boxes)
-    result = tl.join(table(left, None, "i"), table(right, None, "j"), relation, how=how, algorithm=algorithm)
+    result = tl.join(table(left, number="i"), table(right, number="j"), relation, how=how, algorithm=algorithm)
     pairs = join_pairs(left, right, lambda r, s, *_: relation.holds(r, s))
     assert found(result, how) == expected(pairs, left, right, how)
 
@@ -81,7 +71,7 @@ def test_custom_relations_and_unions(left, right, boxes, algorithm, how):
 @settings(max_examples=60)
 @given(left=periods(), right=periods(), how=st.sampled_from(HOWS), rows=st.integers(1, 5))
 def test_batches_hold_the_same_rows_and_never_more_than_asked(left, right, how, rows):
-    tables = table(left, None, "i"), table(right, None, "j")
+    tables = table(left, number="i"), table(right, number="j")
     whole = tl.join(*tables, "overlaps", how=how)
     parts = list(tl.join(*tables, "overlaps", how=how, batches=True, batch_rows=rows))
     assert all(part.num_rows <= rows for part in parts)
@@ -93,7 +83,7 @@ def test_batches_hold_the_same_rows_and_never_more_than_asked(left, right, how, 
 @given(left=periods(), right=periods(), columns=st.permutations(["i", "j", "overlap_start", "overlap_end"]))
 def test_overlap_is_the_time_that_both_share(left, right, columns):
     result = tl.join(
-        table(left, None, "i"), table(right, None, "j"), "intersects | before", overlap=True, columns=columns
+        table(left, number="i"), table(right, number="j"), "intersects | before", overlap=True, columns=columns
     )
     assert result.column_names == columns
     for row in result.to_pylist():

@@ -9,21 +9,11 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference.relations import RELATIONS, join_pairs
+from rows import table
 from timeloom.kernels.coverage import count_intersecting
 from timeloom.kernels.order import sort
 
 SHARING = ["intersects", "overlaps", "overlapped_by", "starts", "during", "contains", "finishes", "equals"]
-
-
-def table(rows, keys, number):
-    return pa.table(
-        {
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-            "key": pa.array(keys if keys is not None else [None] * len(rows), pa.string()),
-            number: pa.array(range(len(rows)), pa.int32()),
-        }
-    )
 
 
 def pairs_of(result):
@@ -44,7 +34,7 @@ def test_relations_that_share_time(name, data):
 
 
 def test_relations_that_share_no_time_are_refused():
-    rows = table([(1, 3)], None, "i"), table([(5, 6)], None, "j")
+    rows = table([(1, 3)], number="i"), table([(5, 6)], number="j")
     with pytest.raises(tl.UsageError, match=r"finds rows that share time.*use 'intersects'.*algorithm='auto'"):
         tl.join(*rows, "intersects | before", algorithm="skip")
 

@@ -12,29 +12,24 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import TIMES, periods
+from rows import table
 
 DAYS = [dt.date(2024, 1, day) for day in range(1, 10)]
 UTC = dt.UTC
-
-
-def table(rows, **more):
-    starts = pa.array([row[0] for row in rows], pa.int64())
-    ends = pa.array([row[1] for row in rows], pa.int64())
-    return pa.table({"start": starts, "end": ends, "row": pa.array(range(len(rows)), pa.int64()), **more})
 
 
 @settings(max_examples=150)
 @given(periods(max_size=20), st.lists(st.integers(-1, 20), max_size=6))
 def test_many_instants_equal_brute_force(rows, instants):
     expected = [i for i, (start, end) in enumerate(rows) if any(start <= t < end for t in instants)]
-    assert tl.stab(table(rows), at=instants)["row"].to_pylist() == expected
+    assert tl.stab(table(rows, number="row"), at=instants)["row"].to_pylist() == expected
 
 
 @settings(max_examples=60)
 @given(periods(), TIMES)
 def test_one_instant_equals_brute_force(rows, t):
     expected = [i for i, (start, end) in enumerate(rows) if start <= t < end]
-    assert tl.stab(table(rows), at=t)["row"].to_pylist() == expected
+    assert tl.stab(table(rows, number="row"), at=t)["row"].to_pylist() == expected
 
 
 def test_closed_ends_open_ends_and_sentinels():
@@ -78,14 +73,14 @@ def test_a_text_may_hold_several_instants():
 
 
 def test_every_kind_of_table_comes_back_as_its_own_kind():
-    rows = table([(1, 3), (2, 5)])
+    rows = table([(1, 3), (2, 5)], number="row")
     assert tl.stab(rows.to_pandas(), at=3)["row"].tolist() == [1]
     assert isinstance(tl.stab(pl.from_arrow(rows), at=3), pl.DataFrame)
     assert rows.to_pandas().pipe(tl.stab, 2)["row"].tolist() == [0, 1]
 
 
 def test_no_instant_and_no_row():
-    rows = table([(1, 3)])
+    rows = table([(1, 3)], number="row")
     assert tl.stab(rows, at=[]).num_rows == 0
     assert tl.stab(rows.slice(0, 0), at=2).num_rows == 0
     assert tl.stab(rows, at=[2, 2, 1]).num_rows == 1
@@ -93,7 +88,7 @@ def test_no_instant_and_no_row():
 
 def test_int64_extremes():
     low, high = -(2**63), 2**63 - 1
-    rows = table([(low, low + 1), (low, high), (high - 1, high)])
+    rows = table([(low, low + 1), (low, high), (high - 1, high)], number="row")
     assert tl.stab(rows, at=[low])["row"].to_pylist() == [0, 1]
     assert tl.stab(rows, at=[high - 1])["row"].to_pylist() == [1, 2]
     assert tl.stab(rows, at=high).num_rows == 0
@@ -121,4 +116,4 @@ def test_invalid_rows_follow_the_policy():
 )
 def test_instants_of_another_type_are_refused(at, words):
     with pytest.raises(tl.UsageError, match=words):
-        tl.stab(table([(1, 3)]), at=at)
+        tl.stab(table([(1, 3)], number="row"), at=at)

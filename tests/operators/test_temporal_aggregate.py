@@ -14,21 +14,12 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from rows import table
 from tree import worked_examples
 
 CASES = worked_examples("dip")
 ALGORITHMS = ["auto", "sweep", "dip"]
 WINDOWS = st.one_of(st.none(), st.tuples(st.integers(-2, 8), st.integers(9, 20)))
-
-
-def table(rows, **columns):
-    return pa.table(
-        {
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-            **columns,
-        }
-    )
 
 
 def values_for(rows, values):

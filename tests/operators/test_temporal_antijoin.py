@@ -8,20 +8,10 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from rows import table
 from tree import worked_examples
 
 CASES = worked_examples("dip")
-
-
-def table(rows, keys, number):
-    return pa.table(
-        {
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-            "key": pa.array(keys, pa.string()),
-            number: pa.array(range(len(rows)), pa.int32()),
-        }
-    )
 
 
 @settings(max_examples=150)

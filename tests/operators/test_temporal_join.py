@@ -12,26 +12,12 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced as reference
+from rows import rows_of, table
 from tree import worked_examples
 
 CASES = worked_examples("dip")
 ALGORITHMS = ["auto", "forward_scan", "sweep", "dip"]
 HOWS = ["inner", "left", "right", "full"]
-
-
-def table(rows, keys, number):
-    return pa.table(
-        {
-            "key": pa.array(keys or [None] * len(rows), pa.string()),
-            number: pa.array(range(len(rows)), pa.int32()),
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-        }
-    )
-
-
-def rows_of(result, *names):
-    return sorted(zip(*(result[name].to_pylist() for name in names), strict=True), key=str)
 
 
 @settings(max_examples=150)
@@ -90,7 +76,7 @@ def test_three_tables_are_snapshot_reducible(tables, how, data):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_more_pairs_than_rows(algorithm):
     rows = [(at, at + 40) for at in range(60)]
-    found = tl.temporal_join(table(rows, None, "i"), table(rows, None, "j"), algorithm=algorithm)
+    found = tl.temporal_join(table(rows, number="i"), table(rows, number="j"), algorithm=algorithm)
     assert rows_of(found, "i", "j", "start", "end") == sorted(reference.join(rows, rows), key=str)
 
 

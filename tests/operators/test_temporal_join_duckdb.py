@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
+from rows import rows_of
 
 ROWS = 3_000
 
@@ -15,10 +16,6 @@ def periods(seed):
     start = random.integers(0, 10_000, ROWS)
     length = np.where(random.random(ROWS) < 0.95, random.integers(1, 20, ROWS), random.integers(1, 3_000, ROWS))
     return pa.table({"key": random.integers(0, 40, ROWS), "id": np.arange(ROWS), "start": start, "end": start + length})
-
-
-def rows_of(table, *names):
-    return sorted(zip(*(table[name].to_pylist() for name in names), strict=True))
 
 
 LEADS = """
@@ -38,7 +35,7 @@ def test_joins(algorithm):
         select l.id, r.id, greatest(l."start", r."start"), least(l."end", r."end")
         from l join r on l.key = r.key and l."start" < r."end" and r."start" < l."end"
     """).fetchall()
-    assert rows_of(found, "id", "id_right", "start", "end") == sorted(expected)
+    assert rows_of(found, "id", "id_right", "start", "end") == sorted(expected, key=str)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "dip"])
@@ -49,13 +46,13 @@ def test_antijoins(algorithm):
         select l.id, greatest(l."start", a), least(l."end", b)
         from l join leads on l.key = leads.key and l."start" < b and a < l."end"
     """).fetchall()
-    assert rows_of(found, "id", "start", "end") == sorted(expected)
+    assert rows_of(found, "id", "start", "end") == sorted(expected, key=str)
 
 
 def test_gaps_and_coalesced_periods():
     r = periods(5)
     leads = duckdb.sql(f"{LEADS} select key, a, b from leads where a >= 0 and b < 1000000").fetchall()
-    assert rows_of(tl.gaps(r, by="key"), "key", "start", "end") == sorted(leads)
+    assert rows_of(tl.gaps(r, by="key"), "key", "start", "end") == sorted(leads, key=str)
     merged = tl.coalesce(r, by="key")
     assert merged.num_rows == len(leads) + len(set(r["key"].to_pylist()))
     assert (
@@ -76,4 +73,4 @@ def test_aggregates_of_groups():
         select steps.key, a, b, count(*), sum(id)::bigint, min(id), count(distinct id)
         from steps join t on t.key = steps.key and t."start" <= a and a < t."end" group by steps.key, a, b
     """).fetchall()
-    assert rows_of(found, "key", "start", "end", "n", "total", "low", "different") == sorted(expected)
+    assert rows_of(found, "key", "start", "end", "n", "total", "low", "different") == sorted(expected, key=str)

@@ -8,17 +8,7 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import counting as brute
-
-
-def table(rows, **columns):
-    return pa.table(
-        {
-            "start": pa.array([start for start, _ in rows], pa.int64()),
-            "end": pa.array([end for _, end in rows], pa.int64()),
-            "row": pa.array(range(len(rows)), pa.int64()),
-            **columns,
-        }
-    )
+from rows import table
 
 
 @settings(max_examples=100)
@@ -26,7 +16,7 @@ def table(rows, **columns):
 def test_top_k_equals_brute_force(left, right, k, ties, data):
     groups = data.draw(keys_for(left))
     counts = brute.counts(left, right, brute.intersects)
-    tables = table(left, group=pa.array(groups, pa.string())), table(right)
+    tables = table(left, number="row", group=pa.array(groups, pa.string())), table(right)
     for by, of in ((None, [0] * len(left)), ("group", groups)):
         result = tl.top_k(*tables, k, by=by, ties=ties, name="n")
         rows = brute.top_k(counts, of, k, ties)
