@@ -22,7 +22,7 @@ demo: $(READY) ## run the flights pipeline on a year of real data
 test: $(READY) ## run the whole test suite, documentation examples included
 	@bash scripts/test.sh "$(BIN)"
 
-check: $(READY) ## lint, formatting, types, import layers
+check: $(READY) ## lint, formatting, types (of tests and benchmarks, too), import layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

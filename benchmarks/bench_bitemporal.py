@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +40,7 @@ def turns(ratio: tuple[int, int]) -> Iterator[str]:
         yield from ["sys"] * ratio[0] + ["app"] * ratio[1]
 
 
-def peer_slides(peer: object, ratio: tuple[int, int], steps: int) -> list[Delta]:
+def peer_slides(peer: Any, ratio: tuple[int, int], steps: int) -> list[Delta]:
     slide = {"sys": peer.slide_sys, "app": peer.slide_app}
     return [slide[axis]() for axis, _ in zip(turns(ratio), range(steps), strict=False)]
 
@@ -72,7 +73,7 @@ def sliding(index: tl.BitemporalIndex, sys: int, app: int, ratio: tuple[int, int
     return best
 
 
-def peer_sliding(peer: object, sys: int, app: int, ratio: tuple[int, int], steps: int) -> float:
+def peer_sliding(peer: Any, sys: int, app: int, ratio: tuple[int, int], steps: int) -> float:
     peer.initial(sys, app)
     began = time.perf_counter()
     peer_slides(peer, ratio, steps)
@@ -148,7 +149,7 @@ def maintain_ours(data: Orders, *, retroactive: bool) -> float:
     for rows, ended in batches(data):
         columns, earlier = _known(data, rows, ended)
         began = time.perf_counter()
-        lines.apply(columns, earlier, data.sys_end[earlier])
+        lines = lines.applied(columns, earlier, data.sys_end[earlier])
         spent += time.perf_counter() - began
     return spent
 
@@ -161,8 +162,7 @@ def maintain_timeline(data: Orders) -> float:
         columns, earlier = _known(data, rows, ended)
         began = time.perf_counter()
         published = index.table.latest
-        index.table.append(*columns)
-        index.table.end(earlier, data.sys_end[earlier], published)
+        index.table = index.table.appended(*columns).closed(earlier, data.sys_end[earlier], published)
         index.append(numbers, columns[0], ended, data.sys_end[ended])
         spent += time.perf_counter() - began
     return spent

@@ -69,7 +69,7 @@ def streamed(
     begin = time.perf_counter()
     for number, cut in enumerate([*cuts, None]):
         slices = [
-            side.pick(slice(0 if number == 0 else place[number - 1], place[number]))  # type: ignore[arg-type]
+            side.pick(slice(0 if number == 0 else place[number - 1], place[number]))
             for side, place in zip((left, right), places, strict=True)
         ]
         emitted = operator.push(*slices, until=cut)

@@ -14,7 +14,7 @@ processes=$!
 
 without_spark() {
   "$bin/python" -m pytest -m "not spark" --ignore=tests/kernels --ignore=tests/fuzz &&
-    NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels
+    NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels tests/stab_forest/test_{axes,maintenance,storage}.py
 }
 without_spark >"$told/others" 2>&1 &
 others=$!

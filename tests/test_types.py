@@ -3,6 +3,7 @@
 import ast
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mypy import api
@@ -12,7 +13,7 @@ from timeloom.operators.registry import verbs
 
 ROOT = Path(__file__).parents[1]
 STUB = ast.parse((ROOT / "src" / "timeloom" / "__init__.pyi").read_text())
-OPTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
+OPTIONS: dict[str, Any] = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 FUNCTIONS = sorted({node.name for node in STUB.body if isinstance(node, ast.FunctionDef)})
 NARROWED = {"on_invalid": {"_Kept", "_Apart", "OnInvalid"}, "batches": {"Literal[False]", "Literal[True]", "bool"}}
 """Options on which the result depends: an overload takes some of their values, and must be told if not the default."""

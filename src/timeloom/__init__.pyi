@@ -40,6 +40,8 @@ from timeloom.stab_forest.forest import StabForest as StabForest
 
 __version__: str
 
+__all__: list[str]
+
 _F = TypeVar("_F")
 _Kept = Literal["error", "drop"]
 _Apart = Literal["quarantine"]

@@ -103,7 +103,7 @@ def test_depth(spark):
 
 def test_invalid_rows_and_nothing_runs_before_it_is_asked_for(spark):
     good = random_rows(12).select(["start", "end", "id"])
-    bad = pa.concat_tables([good, pa.random_rows({"start": [9, None], "end": [3, 4], "id": [900, 901]})])
+    bad = pa.concat_tables([good, pa.table({"start": [9, None], "end": [3, 4], "id": [900, 901]})])
     frames = spark.createDataFrame(bad), spark.createDataFrame(good)
     counted = tl.count_join(*frames, strategy="slices")
     with pytest.raises(Exception, match="end is before start"):

@@ -103,7 +103,8 @@ def test_temporal_join(spark, on):
     left, right = table(6, rows=40, latest=60), table(7, rows=20, latest=90).rename_columns({"price": "height"})
     frames = apart(spark, left), apart(spark, right)
     cases = []
-    for how, sliced in {"inner": [None, 64], "left": [7], "right": [2], "full": [1, 7]}.items():
+    sliced_by: dict[str, list[int | None]] = {"inner": [None, 64], "left": [7], "right": [2], "full": [1, 7]}
+    for how, sliced in sliced_by.items():
         request = TemporalJoinRequest(Keys.of(on), how, tl.Period(), tl.Period(), Policy())
         expected = tl.temporal_join(left, right, on=on, how=how)
         cases += [((how, s), temporal_join.temporal_join(*frames, request, s), expected) for s in sliced]

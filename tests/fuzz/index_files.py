@@ -5,6 +5,7 @@ and written again with a hash that is right. Of those, what is refused is refuse
 answer and grow without a fault that is not ours, and a forest must still answer as its own events say.
 """
 
+import json
 import random
 import tempfile
 from collections.abc import Callable
@@ -246,7 +247,7 @@ def mutate(seed: int, rounds: int) -> dict[str, int]:
 def rewrite(path: Path, rng: random.Random) -> bool:
     """Forge a file: the hash is right, the content is not."""
     header = pa.ipc.open_file(pa.memory_map(str(path))).schema.metadata[b"timeloom"]
-    stored = storage.layout.json.loads(header)
+    stored = json.loads(header)
     arrays, meta = storage.load(path, stored["kind"], stored["version"])
     arrays = {name: array.copy() for name, array in arrays.items()}
     for _ in range(rng.choice((1, 1, 2))):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import timeloom as tl
 from reference.relations import RELATIONS
 
-Table = pa.Table
+Table = Any
 FREE = [name for name in RELATIONS if not name.startswith("iseql")]
 _HOWS = ("inner", "left", "right", "full")
 

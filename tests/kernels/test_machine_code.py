@@ -113,7 +113,7 @@ def test_links_are_followed_before_anything_is_checked(tmp_path):
 def test_a_directory_of_another_user_is_not_ours(tmp_path, monkeypatch):
     (tmp_path / "theirs").mkdir(mode=0o700)
     owner = os.geteuid()
-    monkeypatch.setattr(machine_code.os, "geteuid", lambda: owner + 1)
+    monkeypatch.setattr(machine_code.os, "geteuid", lambda: owner + 1)  # type: ignore[attr-defined]
     assert machine_code.own_directory(tmp_path / "theirs") is None
 
 

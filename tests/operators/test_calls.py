@@ -24,7 +24,7 @@ from timeloom.operators.registry import verbs
 
 ROWS = pa.table({"key": ["a", "b", "b"], "value": [1, 2, 3], "start": [1, 2, 5], "end": [3, 9, 4]})
 HISTORY = pa.table({"fee": [5, 7], "sys_start": [1, 5], "sys_end": [4, 2], "app_start": [1, 2], "app_end": [9, 9]})
-NEEDED = {
+NEEDED: dict[str, dict[str, Any]] = {
     "stab": {"at": 2},
     "temporal_aggregate": {"aggregates": {"n": "count"}},
     "top_k": {"k": 1},

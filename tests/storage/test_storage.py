@@ -90,7 +90,7 @@ def test_a_failed_save_keeps_the_old_file_and_leaves_no_scratch(tmp_path, monkey
     def fail(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(replacing.os, "replace", fail)
+    monkeypatch.setattr(replacing.os, "replace", fail)  # type: ignore[attr-defined]
     with pytest.raises(StorageError, match="no room"):
         storage.save(path, "k", 1, {"a": np.array([2])}, {})
     monkeypatch.undo()

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ RELATIONS = ["before", "intersects", "overlaps"]
 def calls(verb):
     draw = random.Random(verb)
     strategies, hows = ("broadcast", "slices", "keys"), ("inner", "left", "right", "full", "semi", "anti")
-    options = {
+    options: dict[str, list[dict[str, Any]]] = {
         "join": [{"how": how, "strategy": strategy} for how in hows for strategy in strategies],
         "count_join": [{"strategy": strategy} for strategy in strategies],
         "top_k": [{"k": 3, "ties": "all", "strategy": strategy} for strategy in strategies],

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,7 @@ TURNED = ["end", "start", "c0", "", "a.b", *(name for name in NAMES if name not 
 """The start is named ``end``, and the end ``start``."""
 
 
-def rows(frame: object) -> list[str]:
+def rows(frame: Any) -> list[str]:
     """Rows without names, in any order."""
     found = frame if isinstance(frame, pa.Table) else frame.toArrow()
     return sorted(map(repr, zip(*(column.to_pylist() for column in found.columns), strict=True)))

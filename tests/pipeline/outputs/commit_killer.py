@@ -54,7 +54,7 @@ def commit(root, before_step):
             stage(target)
         for name in STEPS:
             setattr(os, name, stepping(getattr(os, name), before_step))
-        journal.exchange = stepping(journal.exchange, before_step)
+        journal.exchange = stepping(journal.exchange, before_step)  # type: ignore[attr-defined]
         outputs.commit()
 
 
@@ -109,5 +109,5 @@ def main(root, by_next_run):
 
 if __name__ == "__main__":
     if "slow" in sys.argv[2:]:
-        journal.exchange = lambda one, other: False
+        journal.exchange = lambda one, other: False  # type: ignore[attr-defined]
     main(Path(sys.argv[1]), "run" in sys.argv[2:])

@@ -50,7 +50,7 @@ def stage(outputs, place, text="new"):
 def test_a_rename_that_fails_puts_everything_back(tmp_path, monkeypatch):
     for name in ("one", "two"):
         (tmp_path / name).write_text("old")
-    before = journal.exchange
+    before = journal.exchange  # type: ignore[attr-defined]
 
     def fail_second(one, other):
         if other.name == "two":

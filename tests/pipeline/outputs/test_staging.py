@@ -33,7 +33,7 @@ def test_a_full_disk_leaves_the_old_output(here, monkeypatch):
 
     from timeloom.pipeline.engines import local
 
-    write = local.write_table
+    write = local.write_table  # type: ignore[attr-defined]
     monkeypatch.setattr(local, "write_table", full)
     with pytest.raises(StorageError, match="No space left on device"):
         run_file("p.yml")
@@ -190,7 +190,12 @@ def test_signals_that_come_while_outputs_change_come_too_late(tmp_path, monkeypa
     from timeloom.pipeline.outputs.journal import Journal
 
     complete = Journal.complete
-    monkeypatch.setattr(Journal, "complete", lambda self: (os.kill(os.getpid(), signal.SIGINT), complete(self)))
+
+    def interrupted(journal):
+        os.kill(os.getpid(), signal.SIGINT)
+        complete(journal)
+
+    monkeypatch.setattr(Journal, "complete", interrupted)
     with Outputs() as outputs:
         outputs.add(str(tmp_path / "t"), is_file=True).staging.write_text("new")
         outputs.commit()

@@ -17,6 +17,7 @@ from timeloom.pipeline.definition.faults import PipelineError
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
 from timeloom.pipeline.streams.check import load_file
+from timeloom.pipeline.streams.models import Stream
 from tree import ROOT
 
 MINUTE = timedelta(minutes=1)
@@ -95,6 +96,7 @@ def test_the_documented_example_is_sound(tmp_path):
     document = (ROOT / "docs/streaming.md").read_text()
     (tmp_path / "s.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
     stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
+    assert isinstance(stream, Stream)
     assert (stream.right.arrives, stream.join.watermark, stream.trigger) == ("start", 10 * MINUTE, MINUTE / 6)
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import signal
 import sys
+from typing import Any
 
 import pytest
 
@@ -91,12 +92,13 @@ class Query:
 
 
 def test_the_running_micro_batch_is_waited_for():
-    run, query = StreamRun(None, None, Said()), Query()
+    watcher, query = Said(), Query()
+    run = StreamRun(None, None, watcher)
     with StopSignals() as signals:
         run._follow(query, signals)
     assert run.stopped
     assert query.looks == 4
-    assert [text.split(",")[0] for text in run.watcher.texts] == [
+    assert [text.split(",")[0] for text in watcher.texts] == [
         "batch 0",
         "stopping after this micro-batch; once more to stop at once",
         "batch 1",
@@ -130,12 +132,12 @@ def starting(tmp_path, monkeypatch):
         monkeypatch.setattr(session, "start_session", start_session)
         monkeypatch.setattr(StreamRun, "_joined", lambda _: None)
         monkeypatch.setattr(StreamRun, "_start", lambda *_: pytest.fail("it must not begin"))
-        watcher = Said()
+        watcher: Any = Said()
         watcher.end = watcher.go_on
         try:
             stream_execution.run_stream(found, "s.yml", report=str(tmp_path / "report"), watcher=watcher)
         finally:
-            begin.status = json.loads((tmp_path / "report/report.json").read_text())["status"]
+            begin.status = json.loads((tmp_path / "report/report.json").read_text())["status"]  # type: ignore[attr-defined]
         return sessions[0].stopped, watcher.texts
 
     return begin
@@ -164,7 +166,8 @@ def test_a_terminal_shows_a_live_line_that_goes_away(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with progress(lambda text: text.replace("secret", "***")) as watcher:
+    with progress(lambda text: text.replace("secret", "***")) as lines:
+        watcher: Any = lines
         watcher.begin("stream secret")
         watcher.line.refresh()
         watcher.go_on("batch 7 of [secret]")

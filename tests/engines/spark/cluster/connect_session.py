@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ WINDOWS = {
     "sys_period": ("start", "end"),
     "app_period": ("start", "end"),
 }
-CALLS = [
+CALLS: list[tuple[Any, int, dict[str, Any]]] = [
     (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "inner", "strategy": "slices"}),
     (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "full", "strategy": "keys"}),
     (tl.join, 2, {"relation": "overlaps | during", "on": "key", "how": "left", "strategy": "broadcast"}),

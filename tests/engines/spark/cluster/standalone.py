@@ -28,7 +28,8 @@ class Cluster:
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
         }
-        self.processes = []
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.logs: dict[int, Path] = {}
         self.master = self._started("master", MASTER, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         self.url = self._reported(self.master, r"Starting Spark master at (spark://\S+)")
         options = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g"]
@@ -46,19 +47,19 @@ class Cluster:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        process.log = path
+        self.logs[process.pid] = path
         self.processes.append(process)
         return process
 
     def _reported(self, process, pattern, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            found = re.search(pattern, process.log.read_text())
+            found = re.search(pattern, self.logs[process.pid].read_text())
             if found:
                 return found.group(1)
-            assert process.poll() is None, process.log.read_text()[-2000:]
+            assert process.poll() is None, self.logs[process.pid].read_text()[-2000:]
             time.sleep(0.2)
-        raise TimeoutError(process.log.read_text()[-2000:])
+        raise TimeoutError(self.logs[process.pid].read_text()[-2000:])
 
     def kill(self, process):
         """End a process and its executors at once, as a lost machine would."""
