@@ -97,11 +97,6 @@ class Relation:
         return f"Relation({label}{' or '.join(_definition(box) for box in self._boxes)})"
 
 
-def parse_range(option: str, bounds: object) -> Range:
-    """Read one ``(lo, hi)`` pair of bounds."""
-    return _range(option, bounds)
-
-
 _DIFFERENCES = ("s.start - r.start", "s.start - r.end", "s.end - r.start", "s.end - r.end")
 
 

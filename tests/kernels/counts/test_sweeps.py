@@ -15,7 +15,7 @@ from timeloom.kernels.counts.endpoints import (
     merge_endpoints,
 )
 from timeloom.kernels.counts.ranks import count_intersecting
-from timeloom.kernels.counts.sweeps import feed, naive_count, settle_open, simple_count, smart_count
+from timeloom.kernels.counts.sweeps import feed, naive_count, simple_count, smart_count
 from timeloom.kernels.order import sort
 from timeloom.model.ticks import MAX_TICK as MAX
 from tree import worked_examples
@@ -133,18 +133,6 @@ def test_batches_of_every_size_equal_one_batch(left, right, size):
     counters, counts = np.zeros(2, np.int64), np.zeros(len(left), np.int64)
     for at in range(0, endpoints.kinds.size, size):
         feed(endpoints.kinds[at : at + size], endpoints.rows[at : at + size], counters, counts)
-    assert counts.tolist() == brute.counts(left, right, brute.intersects)
-
-
-@settings(max_examples=60, deadline=None)
-@given(sides, sides)
-def test_rows_that_never_end_are_settled_by_hand(left, right):
-    endpoints = merge_endpoints(*columns(left), *columns(right))
-    open_rows = np.array([row for row, period in enumerate(left) if period[1] == MAX], np.int32)
-    fed = ~((endpoints.kinds == LEFT_END) & np.isin(endpoints.rows, open_rows))
-    counters, counts = np.zeros(2, np.int64), np.zeros(len(left), np.int64)
-    feed(endpoints.kinds[fed], endpoints.rows[fed], counters, counts)
-    settle_open(open_rows, counters, counts)
     assert counts.tolist() == brute.counts(left, right, brute.intersects)
 
 

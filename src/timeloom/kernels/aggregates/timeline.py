@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Order, Positions, Ticks, sort
 
-Items = NDArray[np.generic]
-
 
 class Timeline(NamedTuple):
     """The maximal periods during which the same, non-empty set of rows is active, in ascending order.

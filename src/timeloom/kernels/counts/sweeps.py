@@ -63,13 +63,6 @@ def feed(kinds: NDArray[np.int8], rows: Positions, counters: Counters, counts: C
 
 
 @compiled
-def settle_open(rows: Positions, counters: Counters, counts: Counts) -> None:
-    """Finish the counts of left rows whose end never comes."""
-    for row in rows:
-        counts[row] += counters[1]
-
-
-@compiled
 def sweep_active(kinds: NDArray[np.int8], rows: Positions, counts: Counts) -> int:
     """Simple counting. The active set has no gaps: the last member moves into the place of one that leaves.
 
