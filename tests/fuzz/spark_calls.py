@@ -38,6 +38,8 @@ SETTINGS = {
 
 SWITCHES = {
     "timeloom.engines.spark.slicing.slices.WHOLE_BYTES": [0, 16 << 20],
+    "timeloom.engines.spark.slicing.slices.LEAST_SEEN": [1, 16],
+    "timeloom.engines.spark.slicing.boundaries.USUAL_SHARE": [1.0, 1 / 32],
     "timeloom.engines.spark.matching.index_probe.LARGE_BYTES": [0, 1 << 24],
     "timeloom.engines.spark.matching.index_probe.TIMES_LARGER": [0],
 }

@@ -1,7 +1,7 @@
 """How finely time is sliced: what is known before anything runs, and which boundaries that chooses from a sample."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Slicing:
     partitions: int | None = None
     groups: bool = False
     forced: bool = False
+    least_seen: int = field(default_factory=lambda: LEAST_SEEN)
 
     @classmethod
     def of(
@@ -56,8 +57,8 @@ class Slicing:
         sizes = [estimated_bytes(frame) for frame in inputs]
         if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
             return cls(1, 1, grouped, partitions=most if grouped else 1, groups=True)
-        least, share = min(most, at_once), sampled_share(sizes)
-        return cls(most, least, grouped, GROUP_ROWS, share, partitions=most, groups=True)
+        share = 1.0 if None in sizes else sampled_share(sizes)
+        return cls(most, min(most, at_once), grouped, GROUP_ROWS, share, partitions=most, groups=True)
 
     @property
     def tasks(self) -> int:
@@ -72,7 +73,7 @@ class Slicing:
         """Choose the boundaries of each bucket that is cut, from sampled rows, each of which stands for so many."""
         buckets, numbers, seen = np.unique(self.buckets(keys), return_inverse=True, return_counts=True)
         rows = np.bincount(numbers, counts, buckets.size)
-        hot = (seen >= LEAST_SEEN) & (rows * self.slices > 2 * counts.sum())
+        hot = (seen >= self.least_seen) & (rows * self.slices > 2 * counts.sum())
         found = {}
         for at in np.flatnonzero(hot | (self.forced or not self.by_key)):
             mine = numbers == at
