@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.engines.spark.exchange.blocks import Stretch
+from timeloom.engines.spark.exchange.blocks import Destination
 from timeloom.engines.spark.exchange.routing import RowTicks, routed
 from timeloom.engines.spark.slicing.cuts import Cuts
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -19,17 +19,17 @@ CUTS = st.dictionaries(st.integers(-4, 4), BOUNDS, max_size=4)
 
 
 def by_hand(rows, cuts, slicing):
-    """The stretches of each row."""
+    """The destinations of each row."""
     for number, (low, length, key) in enumerate(rows):
         bucket = key if slicing.groups else key % slicing.slices
         bounds, home = cuts.get(bucket), bucket % slicing.tasks
         if bounds is None:
-            yield number, Stretch(home)
+            yield number, Destination(home)
             continue
         first, last = (bisect_right(bounds, low), bisect_right(bounds, low + length)) if length >= 0 else (0, 0)
         edges = [MIN_TICK, *bounds, FOREVER]
         for at in range(first, last + 1):
-            yield number, Stretch((home + at) % slicing.tasks, at + 1, edges[at], edges[at + 1])
+            yield number, Destination((home + at) % slicing.tasks, at + 1, edges[at], edges[at + 1])
 
 
 @settings(max_examples=150)
@@ -40,10 +40,10 @@ def test_rows_go_where_their_buckets_are_cut(rows, cuts, tasks, groups):
     ticks = RowTicks(low, low + length + 1, low, low + length)
     given_cuts = Cuts({bucket: np.array(bounds) for bucket, bounds in cuts.items()})
     found = routed(len(rows), keys, ticks, given_cuts, slicing)
-    assert len(found.edges) == len(found.stretches) + 1
+    assert len(found.edges) == len(found.destinations) + 1
     copies = [
-        (int(row), stretch)
-        for at, stretch in enumerate(found.stretches)
+        (int(row), destination)
+        for at, destination in enumerate(found.destinations)
         for row in found.rows[found.edges[at] : found.edges[at + 1]]
     ]
     assert Counter(copies) == Counter(by_hand(rows, cuts, slicing))
@@ -55,4 +55,4 @@ def test_without_keys_all_rows_are_in_one_bucket():
     assert found.rows.tolist() == [0, 0, 1]
     assert found.edges == [0, 1, 3]
     whole = routed(2, None, None, Cuts({}), Slicing(1, 1))
-    assert (whole.rows.tolist(), whole.stretches) == ([0, 1], [Stretch(0)])
+    assert (whole.rows.tolist(), whole.destinations) == ([0, 1], [Destination(0)])

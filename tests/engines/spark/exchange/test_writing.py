@@ -89,7 +89,7 @@ def test_only_buckets_with_boundaries_are_cut():
     expected = [((7 + 0) % 3, (1, 9), 1), ((7 + 1) % 3, (1, 9), 2), (8 % 3, (1, 9), 0), (7 % 3, (4, 5), 1)]
     assert sorted(copy[:3] for copy in arrived(batches)) == sorted(expected)
     blocks = [block for batch in batches.values() for block in received([batch])]
-    assert {(block.stretch.slice, block.stretch.since, block.stretch.until) for block in blocks} == {
+    assert {(block.destination.slice, block.destination.since, block.destination.until) for block in blocks} == {
         (0, MIN_TICK, FOREVER),
         (1, MIN_TICK, 5),
         (2, 5, FOREVER),

@@ -24,7 +24,7 @@ _FIELDS = pa.schema(
 )
 
 
-class Stretch(NamedTuple):
+class Destination(NamedTuple):
     """Where a block goes: to one slice of a bucket, numbered from 1, which begins at ``since`` and ends at ``until``.
 
     Slice 0 has the rows of all buckets of a task that are not cut.
@@ -37,14 +37,14 @@ class Stretch(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows of one source, in the stretch to which they were sent."""
+    """Rows of one source, and where they were sent."""
 
     source: int
-    stretch: Stretch
+    destination: Destination
     rows: pa.Table
 
 
-def block_row(rows: pa.Table, source: int, at: Stretch) -> pa.RecordBatch:
+def block_row(rows: pa.Table, source: int, at: Destination) -> pa.RecordBatch:
     """A block as a row of Spark's."""
     numbers = (at.task, source, *at[1:])
     arrays = [pa.array([number], field.type) for number, field in zip(numbers, _FIELDS, strict=True)]
@@ -56,7 +56,7 @@ def received(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
     for batch in batches:
         for number in range(batch.num_rows):
             task, source, *rest = (batch.column(name)[number].as_py() for name in _FIELDS.names)
-            yield Block(source, Stretch(task, *rest), read_ipc(batch.column(BLOCK)[number]))
+            yield Block(source, Destination(task, *rest), read_ipc(batch.column(BLOCK)[number]))
 
 
 def ipc_column(table: pa.Table) -> pa.Array:

@@ -29,7 +29,7 @@ class ShuffledBlocks:
             rows, marks = _unmarked(block.rows)
             tables.append(rows)
             bits.append(marks | np.int8(RIGHT * block.source))
-            slices.append(block.stretch.slice)
+            slices.append(block.destination.slice)
         if tables:
             numbers = np.repeat(np.array(slices, np.int32), [table.num_rows for table in tables])
             yield Packed(_packed(tables, self.schema), np.concatenate(bits), numbers)

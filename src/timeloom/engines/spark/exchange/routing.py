@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.spark.exchange.blocks import Stretch
+from timeloom.engines.spark.exchange.blocks import Destination
 from timeloom.engines.spark.slicing.cuts import Cuts
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.ticks import Ticks
@@ -33,11 +33,11 @@ class RowTicks(NamedTuple):
 
 @dataclass(frozen=True)
 class Routed:
-    """Copies of rows, stretch by stretch: the row and the bits of each, where stretches begin, where the last ends."""
+    """Copies of rows by destination: the row and the bits of each, where destinations begin, where the last ends."""
 
     rows: Positions
     bits: Bits
-    stretches: list[Stretch]
+    destinations: list[Destination]
     edges: list[int]
 
 
@@ -61,11 +61,11 @@ def _whole(rows: Positions, buckets: Ticks, count: int) -> Routed:
     """Rows of buckets that are not cut, by their tasks."""
     bits = np.full(rows.size, ONLY, np.int8)
     if count == 1:
-        return Routed(rows, bits, [Stretch(0)], [0, rows.size])
+        return Routed(rows, bits, [Destination(0)], [0, rows.size])
     tasks = (buckets % count).astype(np.int16 if count < 2**15 else np.int64)
     order = np.argsort(tasks, kind="stable")
     edges = np.searchsorted(tasks[order], np.arange(count + 1))
-    return Routed(rows[order], bits, [Stretch(task) for task in range(count)], edges.tolist())
+    return Routed(rows[order], bits, [Destination(task) for task in range(count)], edges.tolist())
 
 
 def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, bucket: int, tasks: int) -> Routed:
@@ -76,11 +76,11 @@ def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, bucket: int, tasks: in
     edges = np.concatenate([[0], np.cumsum(sizes)])
     copies, bits = np.empty(edges[-1], np.int32), np.empty(edges[-1], np.int8)
     deal_copies(ticks.starts, ticks.ends, bounds, firsts, lasts, edges[:-1].copy(), copies, bits)
-    stretches = [
-        Stretch((bucket + number) % tasks, number + 1, since, until)
+    destinations = [
+        Destination((bucket + number) % tasks, number + 1, since, until)
         for number, (since, until) in enumerate(pairwise([MIN_TICK, *bounds.tolist(), FOREVER]))
     ]
-    return Routed(rows[copies], bits, stretches, edges.tolist())
+    return Routed(rows[copies], bits, destinations, edges.tolist())
 
 
 def _together(parts: list[Routed]) -> Routed:
@@ -88,6 +88,6 @@ def _together(parts: list[Routed]) -> Routed:
     return Routed(
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.bits for part in parts]),
-        [stretch for part in parts for stretch in part.stretches],
+        [destination for part in parts for destination in part.destinations],
         [*(edge + shift for part, shift in zip(parts, shifts, strict=False) for edge in part.edges[:-1]), shifts[-1]],
     )

@@ -63,11 +63,11 @@ class BlockWriter:
             keys, rows = np.asarray(rows[KEY].combine_chunks()), rows.drop_columns([KEY])
         ticks = self.reader.ticks(rows) if cuts.bounds else None
         found = routed(rows.num_rows, keys, ticks, cuts, self.slicing)
-        arranged = rows if len(found.stretches) == 1 else rows.take(pa.array(found.rows))
-        for number, stretch in enumerate(found.stretches):
+        arranged = rows if len(found.destinations) == 1 else rows.take(pa.array(found.rows))
+        for number, destination in enumerate(found.destinations):
             first, last = found.edges[number : number + 2]
             if first < last:
                 block = arranged.slice(first, last - first)
-                if self.marked and stretch.slice:
+                if self.marked and destination.slice:
                     block = block.append_column(BITS, pa.array(found.bits[first:last]))
-                yield block_row(block, self.source, stretch)
+                yield block_row(block, self.source, destination)

@@ -74,7 +74,7 @@ class Arrivals:
 
     def first_starts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The first start of each table and key in each slice but the first."""
-        blocks = [block for block in received(batches) if block.stretch.slice > 1]
+        blocks = [block for block in received(batches) if block.destination.slice > 1]
         for number in range(len(self.tables)):
             part = self._part(number, blocks, _timed)
             begun = pa.array(np.flatnonzero(part.starts >= part.since))
@@ -101,9 +101,9 @@ class Arrivals:
 
 
 def _placed(block: Block) -> pa.Table:
-    """The rows of a block, with its stretch."""
+    """The rows of a block, with the slice to which they were sent."""
     rows = block.rows
-    for name, number in zip((SLICE, SINCE, UNTIL), block.stretch[1:], strict=True):
+    for name, number in zip((SLICE, SINCE, UNTIL), block.destination[1:], strict=True):
         rows = rows.append_column(name, pa.array(np.full(rows.num_rows, number, np.int64)))
     return rows
 

@@ -155,12 +155,12 @@ class Delivery:
             table = table.take(order)
             starts, ends, slices = (column[np.asarray(order)] for column in (starts, ends, slices))
         kept = [name for name in table.column_names if name not in (START, END, TRUE_START, TRUE_END)]
-        return Received(table.select(kept), starts, ends, slices, blocks[0].stretch.task)
+        return Received(table.select(kept), starts, ends, slices, blocks[0].destination.task)
 
 
 def _of_rows(blocks: Sequence[Block], at: int) -> Ticks:
-    """A number of the stretch of each row."""
-    values = np.array([block.stretch[at] for block in blocks], np.int64)
+    """For each row a number of where it was sent."""
+    values = np.array([block.destination[at] for block in blocks], np.int64)
     found: Ticks = np.repeat(values, [block.rows.num_rows for block in blocks])
     return found
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Stretch, block_row, received
+from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, block_row, received
 from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.ticks import Ticks
@@ -84,7 +84,7 @@ def joined(rows: DataFrame, task: SliceTask, edges: EdgeTask, schema: T.StructTy
 
 def _blocks(table: pa.Table, task: int, source: int) -> Iterator[pa.RecordBatch]:
     for first in range(0, table.num_rows, _BLOCK_ROWS):
-        yield block_row(table.slice(first, _BLOCK_ROWS), source, Stretch(task))
+        yield block_row(table.slice(first, _BLOCK_ROWS), source, Destination(task))
 
 
 def _with_ticks(table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:
