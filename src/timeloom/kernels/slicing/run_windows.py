@@ -1,4 +1,4 @@
-"""Runs of a sorted column cut at windows of equal size, and put into blocks of about as many pairs each."""
+"""Runs of a sorted column cut at windows of equal size, and put into batches of about as many pairs each."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +36,19 @@ def place_parts(
 
 
 @compiled
-def mark_blocks(
+def mark_batches(
     firsts: Numbers, lengths: Numbers, window: int, most: int, edges: Numbers, lows: Numbers, highs: Numbers
 ) -> int:
-    """Put the parts of each window into blocks, which are full when they have ``most`` pairs; return their number.
+    """Put the parts of each window into batches, which are full when they have ``most`` pairs; return their number.
 
     ``edges`` are the numbers of their first parts, ``lows`` and ``highs`` where they lie in the sorted column.
     """
-    block, pairs = -1, 0
+    batch, pairs = -1, 0
     for part in range(firsts.size):
         low, high = firsts[part], firsts[part] + lengths[part]
         if part == 0 or pairs >= most or low >> window != firsts[part - 1] >> window:
-            block, pairs = block + 1, 0
-            edges[block], lows[block], highs[block] = part, low, high
-        lows[block], highs[block] = min(lows[block], low), max(highs[block], high)
+            batch, pairs = batch + 1, 0
+            edges[batch], lows[batch], highs[batch] = part, low, high
+        lows[batch], highs[batch] = min(lows[batch], low), max(highs[batch], high)
         pairs += lengths[part]
-    return block + 1
+    return batch + 1

@@ -1,4 +1,4 @@
-"""Pairs as runs: blocks that hold them, and the pairs that Spark makes of blocks."""
+"""Pairs as runs: batches that hold them, and the pairs that Spark makes of batches."""
 
 from collections import Counter
 from dataclasses import replace
@@ -28,40 +28,40 @@ BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
 EXACT = ["intersects", tl.iseql.start_preceding(delta=3), tl.iseql.end_following(epsilon=2), tl.iseql.before(delta=4)]
 
 
-def pairs_of(blocks):
-    for number in range(blocks.lows.size):
-        for at in range(blocks.edges[number], blocks.edges[number + 1]):
-            first, count = blocks.firsts[at], blocks.counts[at]
-            assert blocks.lows[number] <= first
-            assert first + count <= blocks.highs[number]
-            yield from ((blocks.rows[at], first + step) for step in range(count))
+def pairs_of(batches):
+    for number in range(batches.lows.size):
+        for at in range(batches.edges[number], batches.edges[number + 1]):
+            first, count = batches.firsts[at], batches.counts[at]
+            assert batches.lows[number] <= first
+            assert first + count <= batches.highs[number]
+            yield from ((batches.rows[at], first + step) for step in range(count))
 
 
 @given(RUNS, st.integers(0, 4))
-def test_blocks_hold_every_pair_once(runs, window):
+def test_run_batches_hold_every_pair_once(runs, window):
     begins, counts = (np.array([run[at] for run in runs], np.int64) for at in (0, 1))
-    blocks = cut(begins, counts, window)
+    batches = cut(begins, counts, window)
     expected = Counter((row, begin + step) for row, (begin, count) in enumerate(runs) for step in range(count))
-    assert Counter(pairs_of(blocks)) == expected
-    assert (blocks.counts > 0).all()
-    assert (blocks.highs - blocks.lows <= 2**window).all()
-    totals = [blocks.counts[a:b].sum() for a, b in zip(blocks.edges[:-1], blocks.edges[1:], strict=True)]
+    assert Counter(pairs_of(batches)) == expected
+    assert (batches.counts > 0).all()
+    assert (batches.highs - batches.lows <= 2**window).all()
+    totals = [batches.counts[a:b].sum() for a, b in zip(batches.edges[:-1], batches.edges[1:], strict=True)]
     assert all(total < (2**PAIRS + 1) * 2**window for total in totals)
 
 
 def test_long_runs_share_their_windows():
-    blocks = cut(np.zeros(100, np.int64), np.full(100, 10_000))
-    assert blocks.counts.sum() == 1_000_000
-    assert (blocks.highs - blocks.lows).sum() < 1_000_000 / 3
+    batches = cut(np.zeros(100, np.int64), np.full(100, 10_000))
+    assert batches.counts.sum() == 1_000_000
+    assert (batches.highs - batches.lows).sum() < 1_000_000 / 3
 
 
 def written_out(batch, sides):
-    """The pairs of blocks, as Spark writes them out."""
-    for block in batch.to_pylist():
-        for run, (first, count) in enumerate(zip(block["firsts"], block["counts"], strict=True)):
+    """The pairs of batches, as Spark writes them out."""
+    for run_batch in batch.to_pylist():
+        for run, (first, count) in enumerate(zip(run_batch["firsts"], run_batch["counts"], strict=True)):
             for met in range(first, first + count):
-                at = {"left": met, "right": run} if block["flip"] else {"left": run, "right": met}
-                yield tuple(block[f"v{number}"][at[side]] for number, side in enumerate(sides))
+                at = {"left": met, "right": run} if run_batch["flip"] else {"left": run, "right": met}
+                yield tuple(run_batch[f"v{number}"][at[side]] for number, side in enumerate(sides))
 
 
 @pytest.mark.parametrize("relation", EXACT, ids=str)
@@ -91,7 +91,7 @@ def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, d
     assert found == Counter(tuple(row.values()) for row in expected.to_pylist())
 
 
-def test_blocks_of_large_rows_stay_small():
+def test_run_batches_of_large_rows_stay_small():
     starts = np.arange(64, dtype=np.int64)
     rows = pa.table({"p0": starts, "p1": starts + 50, "p2": pa.array(["x" * (WINDOW_BYTES // 4)] * 64)})
     pieces = cover(tl.relation("intersects").boxes())
@@ -99,7 +99,7 @@ def test_blocks_of_large_rows_stay_small():
     matcher = Matcher(ShuffledBlocks(rows.schema), *layouts, pieces, Policy(), "auto")
     (received,) = deal_sides([rows, rows], layouts, pieces, [], 1).values()
     found = list(RunTask(matcher, (("left", 2), ("right", 0)))(iter([received])))
-    assert sum(sum(block["counts"]) for batch in found for block in batch.to_pylist()) == 64 * 64 - 14 * 15
+    assert sum(sum(run_batch["counts"]) for batch in found for run_batch in batch.to_pylist()) == 64 * 64 - 14 * 15
     assert max(batch.nbytes for batch in found) <= 2 * 2**PAIRS * WINDOW_BYTES
 
 

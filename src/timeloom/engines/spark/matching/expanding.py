@@ -1,4 +1,4 @@
-"""Blocks of runs written out as pairs, in SQL."""
+"""Run batches written out as pairs, in SQL."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ MOST_COLUMNS = 16
 def suits(spark: SparkSession, algorithm: str, parts: Sequence[JoinPart], columns: Sequence[OutputColumn]) -> bool:
     """Tell whether the pairs of an inner join can be sent as runs: they are runs, and are columns of one side each.
 
-    Without code of Spark's own making, each pair would cost a copy of its block. Rows that match at most a few others
-    gain nothing.
+    Without code of Spark's own making, each pair would cost a copy of its run batch. Rows that match at most a few
+    others gain nothing.
     """
     return (
         algorithm in ("auto", "forward_scan")
@@ -30,17 +30,17 @@ def suits(spark: SparkSession, algorithm: str, parts: Sequence[JoinPart], column
     )
 
 
-def block_schema(fields: Sequence[T.StructField]) -> T.StructType:
-    """The schema of blocks whose pairs have these fields."""
+def run_batch_schema(fields: Sequence[T.StructField]) -> T.StructType:
+    """The schema of run batches whose pairs have these fields."""
     numbers = T.ArrayType(T.IntegerType(), containsNull=False)
     kinds = [T.BooleanType(), numbers, numbers, *(T.ArrayType(field.dataType) for field in fields)]
     return T.StructType([T.StructField(name, kind) for name, kind in zip(names(len(fields)), kinds, strict=True)])
 
 
-def expanded(blocks: DataFrame, fields: Sequence[T.StructField], sides: Sequence[str]) -> DataFrame:
-    """Write out the pairs: each run of each block, and each row of the window that belongs to it."""
+def expanded(batches: DataFrame, fields: Sequence[T.StructField], sides: Sequence[str]) -> DataFrame:
+    """Write out the pairs: each run of each batch, and each row of the window that belongs to it."""
     values = names(len(fields))[3:]
-    runs = blocks.select(FLIP, COUNTS, *values, F.posexplode(FIRSTS).alias("run", "first"))
+    runs = batches.select(FLIP, COUNTS, *values, F.posexplode(FIRSTS).alias("run", "first"))
     met = F.explode(F.expr(f"sequence(first, first + get({COUNTS}, run) - 1)")).alias("met")
     pairs = runs.select(FLIP, *values, "run", met)
     at = {"left": f"CASE WHEN {FLIP} THEN met ELSE run END", "right": f"CASE WHEN {FLIP} THEN run ELSE met END"}

@@ -13,7 +13,7 @@ from timeloom.engines.spark.columns.keys import as_given
 from timeloom.engines.spark.columns.periods import period_type, period_writer
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.matching import index_probe as probing
-from timeloom.engines.spark.matching.expanding import block_schema, expanded, suits
+from timeloom.engines.spark.matching.expanding import expanded, run_batch_schema, suits
 from timeloom.engines.spark.matching.inputs import JoinInputs
 from timeloom.engines.spark.matching.runs import RunTask
 from timeloom.engines.spark.matching.tasks import JoinTask
@@ -111,5 +111,5 @@ class JoinResult:
             for column in self.columns
         )
         task = RunTask(self.inputs.matcher(self.algorithm), columns)
-        blocks = mapped(self.inputs.plan.rows(), task, block_schema(self.schema.fields))
-        return expanded(blocks, self.schema.fields, sides)
+        batches = mapped(self.inputs.plan.rows(), task, run_batch_schema(self.schema.fields))
+        return expanded(batches, self.schema.fields, sides)

@@ -1,7 +1,7 @@
 """Pairs handed to Spark as runs: each row that drives the join once, with the run of sorted rows that it meets.
 
 A pair that goes to Spark as a row of its own has to be written, sent and read. Where a relation's pairs are runs of a
-sorted column, a task sends blocks instead: the values of some driving rows, the values of a window of the sorted rows,
+sorted column, a task sends run batches instead: the values of some driving rows, those of a window of the sorted rows,
 and which part of the window each driving row meets. SQL writes out the pairs.
 """
 
@@ -19,26 +19,26 @@ from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.kernels.slicing import run_windows as windows
 
 WINDOW = 11
-"""The sorted rows of a block lie in one window of ``2**11``: long runs are cut, and share windows with each other."""
+"""The sorted rows of a run batch lie in one window of ``2**11``: long runs are cut, and share windows."""
 
 WINDOW_BYTES = 1 << 18
 """If rows are large, a window has fewer, so that it has no more bytes than this."""
 
 PAIRS = 3
-"""A block has about ``2**3`` pairs for each row of a window: Spark holds as many rows at a time."""
+"""A run batch has about ``2**3`` pairs for each row of a window: Spark holds as many rows at a time."""
 
-BLOCKS = 16
-"""So many blocks are sent at a time, or fewer if windows are small."""
+RUN_BATCHES = 16
+"""So many run batches are sent at a time, or fewer if windows are small."""
 
 FLIP, FIRSTS, COUNTS = "flip", "firsts", "counts"
 
 Numbers = NDArray[np.int64]
 
 
-class Blocks(NamedTuple):
-    """Runs, cut at windows, in blocks: the driving row, where the run begins and how long it is.
+class RunBatches(NamedTuple):
+    """Runs, cut at windows, in run batches: the driving row, where the run begins and how long it is.
 
-    Block number k has the runs from ``edges[k]`` to ``edges[k + 1]``, between ``lows[k]`` and ``highs[k]``.
+    Batch number k has the runs from ``edges[k]`` to ``edges[k + 1]``, between ``lows[k]`` and ``highs[k]``.
     """
 
     rows: Numbers
@@ -51,7 +51,7 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTask:
-    """Joins the rows of one partition and returns blocks; ``columns`` are sides and positions."""
+    """Joins the rows of one partition and returns batches; ``columns`` are sides and positions."""
 
     matcher: Matcher
     columns: tuple[tuple[str, int], ...]
@@ -60,24 +60,24 @@ class RunTask:
         """Join one partition."""
         for held in self.matcher.held(batches):
             for scan, left, right in self.matcher.scans(held):
-                yield from self._blocks(held, scan, left, right)
+                yield from self._batches(held, scan, left, right)
 
-    def _blocks(self, held: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
+    def _batches(self, held: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         driving, driven = (right, left) if scan.driver.flip else (left, right)
         window = min(WINDOW, max(1, WINDOW_BYTES // max(1, held.row_bytes)).bit_length() - 1)
-        blocks, at_once = cut(*scan.runs(), window), max(1, BLOCKS >> (WINDOW - window))
+        batches, at_once = cut(*scan.runs(), window), max(1, RUN_BATCHES >> (WINDOW - window))
         owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
-        for first in range(0, blocks.lows.size, at_once):
-            edges = blocks.edges[first : first + at_once + 1]
-            lows, highs = blocks.lows[first : first + at_once], blocks.highs[first : first + at_once]
+        for first in range(0, batches.lows.size, at_once):
+            edges = batches.edges[first : first + at_once + 1]
+            lows, highs = batches.lows[first : first + at_once], batches.highs[first : first + at_once]
             runs = slice(int(edges[0]), int(edges[-1]))
             offsets = {False: edges - edges[0], True: np.concatenate([[0], np.cumsum(highs - lows)])}
-            rows = {False: owners[blocks.rows[runs]], True: others[stretches(lows, highs)]}
-            firsts = blocks.firsts[runs] - np.repeat(lows, np.diff(edges))
+            rows = {False: owners[batches.rows[runs]], True: others[stretches(lows, highs)]}
+            firsts = batches.firsts[runs] - np.repeat(lows, np.diff(edges))
             columns = [
                 pa.array(np.full(lows.size, scan.driver.flip)),
                 _lists(offsets[False], pa.array(firsts.astype(np.int32))),
-                _lists(offsets[False], pa.array(blocks.counts[runs].astype(np.int32))),
+                _lists(offsets[False], pa.array(batches.counts[runs].astype(np.int32))),
             ]
             for side, position in self.columns:
                 is_driven = (side == "left") == scan.driver.flip
@@ -87,21 +87,21 @@ class RunTask:
 
 
 def names(columns: int) -> list[str]:
-    """The columns of blocks, with so many values."""
+    """The columns of run batches, with so many values."""
     return [FLIP, FIRSTS, COUNTS, *(f"v{number}" for number in range(columns))]
 
 
-def cut(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> Blocks:
-    """Cut runs at windows of ``2**window`` rows, and put those of a window into blocks."""
+def cut(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> RunBatches:
+    """Cut runs at windows of ``2**window`` rows, and put those of a window into batches."""
     at, most = begins.astype(np.int64), 1 << (window + PAIRS)
     sizes = np.zeros(((int((at + counts).max(initial=0)) - 1) >> window) + 1, np.int64)
     windows.count_parts(at, counts, window, sizes)
     rows, firsts, lengths = np.empty((3, int(sizes.sum())), np.int64)
     windows.place_parts(at, counts, window, np.cumsum(sizes) - sizes, rows, firsts, lengths)
     edges, lows, highs = np.empty((3, sizes.size + int(lengths.sum()) // most + 1), np.int64)
-    found = windows.mark_blocks(firsts, lengths, window, most, edges, lows, highs)
+    found = windows.mark_batches(firsts, lengths, window, most, edges, lows, highs)
     edges[found] = rows.size
-    return Blocks(rows, firsts, lengths, edges[: found + 1], lows[:found], highs[:found])
+    return RunBatches(rows, firsts, lengths, edges[: found + 1], lows[:found], highs[:found])
 
 
 def stretches(lows: Numbers, highs: Numbers) -> Numbers:
