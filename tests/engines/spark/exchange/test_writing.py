@@ -16,7 +16,7 @@ from timeloom.engines.spark.exchange.blocks import chunks, read_ipc, received
 from timeloom.engines.spark.exchange.packed_rows import RIGHT, SideLayout, SideReader
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.exchange.undecided import FirstCopies
-from timeloom.engines.spark.exchange.writing import BlockWriter
+from timeloom.engines.spark.exchange.writing import BlockWriter, MixedWriter
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange, tick_range
@@ -128,6 +128,30 @@ def test_boundaries_reach_all_rows_of_a_partition(rows_per_batch):
     blocks = [row for batch in writer(iter(table.to_batches(rows_per_batch))) for row in batch.to_pylist()]
     assert [(row["task"], row["slice"]) for row in blocks] == [(0, 1), (1, 2)]
     assert [read_ipc(pa.scalar(row["block"]))["p0"].to_pylist() for row in blocks] == [[*range(50)], [*range(50, 100)]]
+
+
+def test_rows_of_several_sources_may_come_together():
+    """Each leaves with its own columns, as if it had come alone."""
+    rows = [table_of([(1, 9), (4, 6)], [7, 8]), table_of([(2, 3)], [7])]
+    parts = cover(tl.relation("intersects").boxes())
+    writers = [
+        BlockWriter(number, SideReader(layout, Policy(), PartRange(layout.name, parts)), Slicing(TASKS, 1, by_key=True))
+        for number, layout in enumerate(LAYOUTS)
+    ]
+    columns = (("key", "p0", "p1", "p2"), ("key", "p0", "p1"))
+    rows[0] = rows[0].append_column("p2", pa.array(["x", "y"]))
+    cuts = f'{{"{7 % TASKS}": [5]}}'
+    mixed = pa.concat_tables(
+        [table.append_column("source", pa.array([number] * table.num_rows)) for number, table in enumerate(rows)],
+        promote_options="default",
+    ).append_column("cuts", pa.array([cuts, None, None]))
+    apart = [
+        block
+        for writer, table in zip(writers, rows, strict=True)
+        for block in writer(table.append_column("cuts", pa.array([cuts, None][: table.num_rows])).to_batches())
+    ]
+    together = MixedWriter(tuple(writers), columns)(iter(mixed.to_batches()))
+    assert [block.to_pylist() for block in together] == [block.to_pylist() for block in apart]
 
 
 def test_batches_are_put_together_until_they_are_large():

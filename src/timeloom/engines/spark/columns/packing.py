@@ -66,3 +66,9 @@ def shared_positions(
                 types.append(kind)
         positions.append(taken)
     return tuple(types), positions
+
+
+def packed_columns(frame: JudgedFrame, positions: dict[str, int], types: Sequence[T.DataType]) -> list[Column]:
+    """All columns of a packed row, filled with those of one table; what only other tables use is null."""
+    known = {at: F.col(frame.column(name)) for name, at in positions.items()}
+    return [(known[at] if at in known else F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(types)]

@@ -1,5 +1,6 @@
 """The plan of an exchange: rows of one table or more, sent to tasks by bucket and slice, shuffled once, in blocks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -8,7 +9,7 @@ from pyspark.sql import functions as F
 
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK
-from timeloom.engines.spark.exchange.writing import BlockWriter, RowReader
+from timeloom.engines.spark.exchange.writing import SOURCE, BlockWriter, MixedWriter, RowReader
 from timeloom.engines.spark.slicing.cuts import CHOSEN, CUTS, CutTask
 from timeloom.engines.spark.slicing.sample import in_first_row, least_ranks, sampled
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -30,11 +31,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Sources whose rows are to meet in tasks."""
+    """Sources whose rows are to meet in tasks.
+
+    If sources are ``mixed``, their rows have the same columns, of which each needs those that are named here. They go
+    to the tasks that write blocks together, so that the cuts stand once in the plan, however many sources there are.
+    """
 
     sources: tuple[Source, ...]
     slicing: Slicing
     marked: bool = False
+    mixed: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def cuts(self) -> Column:
@@ -48,12 +54,24 @@ class Exchange:
 
     def written(self, number: int) -> DataFrame:
         """The blocks of a source; if there may be cuts, the first row of each partition has them."""
-        source = self.sources[number]
-        rows = source.rows if self.slicing.slices == 1 else source.rows.withColumn(CUTS, in_first_row(self.cuts))
-        return mapped(rows, BlockWriter(number, source.reader, self.slicing, self.marked), BLOCKS)
+        return mapped(self._with_cuts(self.sources[number].rows), self._writer(number), BLOCKS)
 
     def rows(self) -> DataFrame:
         """The blocks of all sources, shuffled. Spark shuffles them once, however often a plan asks for them."""
-        blocks = [self.written(number) for number in range(len(self.sources))]
-        together = reduce(lambda one, other: one.unionAll(other), blocks)
-        return together.repartitionById(self.slicing.tasks, F.col(TASK))
+        numbers = range(len(self.sources))
+        if self.mixed:
+            rows = _union([self.sources[number].rows.withColumn(SOURCE, F.lit(number)) for number in numbers])
+            blocks = mapped(self._with_cuts(rows), MixedWriter(tuple(map(self._writer, numbers)), self.mixed), BLOCKS)
+        else:
+            blocks = _union([self.written(number) for number in numbers])
+        return blocks.repartitionById(self.slicing.tasks, F.col(TASK))
+
+    def _with_cuts(self, rows: DataFrame) -> DataFrame:
+        return rows if self.slicing.slices == 1 else rows.withColumn(CUTS, in_first_row(self.cuts))
+
+    def _writer(self, number: int) -> BlockWriter:
+        return BlockWriter(number, self.sources[number].reader, self.slicing, self.marked)
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.unionAll(other), frames)

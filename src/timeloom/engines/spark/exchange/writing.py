@@ -20,6 +20,9 @@ from timeloom.engines.spark.slicing.tick_ranges import TickRange
 KEY = "key"
 """The column with the hash of a row's key, or of its group; without it, all rows are in one bucket."""
 
+SOURCE = "source"
+"""The column with the number of a row's source, where rows of several go to a task together."""
+
 BITS = "bits"
 """The column with the bits of copies, in the blocks of slices."""
 
@@ -49,15 +52,16 @@ class BlockWriter:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of one partition."""
-        cuts: Cuts | None = None
-        for table in chunks(batches):
-            if cuts is None:
-                cuts = Cuts.read(table[CUTS][0].as_py()) if CUTS in table.column_names else Cuts({})
-            rows = self.reader.admitted(table.drop_columns([CUTS]) if CUTS in table.column_names else table)
-            if rows.num_rows:
-                yield from self._written(rows.combine_chunks(), cuts)
+        for rows, cuts in _with_cuts(batches):
+            yield from self.written(rows, cuts)
 
-    def _written(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
+    def written(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
+        """The blocks of some rows."""
+        rows = self.reader.admitted(rows)
+        if rows.num_rows:
+            yield from self._routed(rows.combine_chunks(), cuts)
+
+    def _routed(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
         keys = None
         if KEY in rows.column_names:
             keys, rows = np.asarray(rows[KEY].combine_chunks()), rows.drop_columns([KEY])
@@ -71,3 +75,31 @@ class BlockWriter:
                 if self.marked and destination.slice:
                     block = block.append_column(BITS, pa.array(found.bits[first:last]))
                 yield block_row(block, self.source, destination)
+
+
+@dataclass(frozen=True)
+class MixedWriter:
+    """Turns rows of several sources, told apart by a column, into blocks; each source has these columns only."""
+
+    writers: tuple[BlockWriter, ...]
+    columns: tuple[tuple[str, ...], ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the rows of one partition."""
+        for table, cuts in _with_cuts(batches):
+            sources = np.asarray(table[SOURCE].combine_chunks())
+            for writer, names in zip(self.writers, self.columns, strict=True):
+                mine = table.select(list(names)).filter(pa.array(sources == writer.source))
+                yield from writer.written(mine, cuts)
+
+
+def _with_cuts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Cuts]]:
+    """The rows of a partition in chunks, each with the cuts that came with the first row."""
+    cuts: Cuts | None = None
+    for table in chunks(batches):
+        if CUTS not in table.column_names:
+            yield table, Cuts({})
+            continue
+        if cuts is None:
+            cuts = Cuts.read(table[CUTS][0].as_py())
+        yield table.drop_columns([CUTS]), cuts

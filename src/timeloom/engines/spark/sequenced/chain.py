@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -17,6 +17,7 @@ from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.keys import no_key, shared_hashes
+from timeloom.engines.spark.columns.packing import packed_columns, shared_positions
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.blocks import BLOCK
 from timeloom.engines.spark.exchange.plan import Exchange, Source
@@ -47,10 +48,20 @@ class Chain:
     slicing: Slicing
     algorithm: str = "auto"
 
+    @cached_property
+    def packing(self) -> tuple[tuple[T.DataType, ...], list[dict[str, int]]]:
+        """The types of the columns of a packed row, and where those of each table stand."""
+        wanted = [(*keys, *names) for keys, names in zip(self.keys, self.wanted, strict=True)]
+        return shared_positions([side.schema for side in self.inputs], wanted)
+
+    def position(self, table: int, name: str) -> str:
+        """Where a column stands in a packed row."""
+        return f"p{self.packing[1][table][name]}"
+
     def outputs(self, columns: Sequence[Traced]) -> tuple[Output, ...]:
         """Where tasks find the columns of a result."""
         return tuple(
-            Output(tuple((table, self.inputs[table].column(name)) for table, name in column.sources), column.tick)
+            Output(tuple((table, self.position(table, name)) for table, name in column.sources), column.tick)
             for column in columns
         )
 
@@ -61,14 +72,10 @@ class Chain:
         return Arrivals(self.verb, tables, self.inputs[0].policy, self.slicing.slices > 1)
 
     def _table(self, number: int) -> ChainTable:
-        side, names = self.inputs[number], self._names(number)
-        arrow = arrow_schema(T.StructType([side.schema[name] for name in names]), side.side)
-        schema = arrow.empty_table().rename_columns([side.column(name) for name in names]).schema
-        return ChainTable(side.side, side.period, schema, tuple(map(side.column, self.keys[number])))
-
-    def _names(self, number: int) -> list[str]:
-        """The columns of a table that are sent."""
-        return list(dict.fromkeys([*self.keys[number], *self.wanted[number]]))
+        side, positions = self.inputs[number], self.packing[1][number]
+        arrow = arrow_schema(T.StructType([side.schema[name] for name in positions]), side.side)
+        schema = arrow.empty_table().rename_columns([f"p{at}" for at in positions.values()]).schema
+        return ChainTable(side.side, side.period, schema, tuple(f"p{positions[key]}" for key in self.keys[number]))
 
     def result(self, columns: Sequence[Output], schema: T.StructType, writer: PeriodWriter) -> DataFrame:
         """The plan of the result, with these columns."""
@@ -81,12 +88,18 @@ class Chain:
 
     def sent(self) -> DataFrame:
         """The rows of all tables, shuffled: whole, a copy for each slice."""
-        return Exchange(tuple(map(self._source, range(len(self.inputs)))), self.slicing).rows()
+        common = [*([KEY] if self.keys[0] else []), START, END, *([FAULT] if self._judging else [])]
+        mixed = tuple((*common, *table.schema.names) for table in self.arrivals.tables)
+        return Exchange(tuple(map(self._source, range(len(self.inputs)))), self.slicing, mixed=mixed).rows()
+
+    @property
+    def _judging(self) -> bool:
+        return self.inputs[0].policy.judges
 
     def _source(self, number: int) -> Source:
         side = self.inputs[number]
-        faults = [f"{fault(side)} AS {FAULT}"] if side.policy.judges else []
-        rows = self._ticked(number, [*faults, *(side.column(name) for name in self._names(number))])
+        faults = [F.expr(f"{fault(side)} AS {FAULT}")] if self._judging else []
+        rows = self._ticked(number, [*faults, *packed_columns(side, self.packing[1][number], self.packing[0])])
         timed = self._ticked(number, []).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
         return Source(rows if self.keys[number] else rows.drop(KEY), timed, (START, END), KEY, reader)
@@ -103,16 +116,16 @@ class Chain:
     def _hashes(self) -> list[str]:
         return shared_hashes(self.inputs, self.keys)
 
-    def _ticked(self, number: int, columns: list[str]) -> DataFrame:
+    def _ticked(self, number: int, columns: list[Column]) -> DataFrame:
         """Rows with key and ticks; invalid ones have none."""
         side, names = self.inputs[number], self.keys[number]
         kept = KEPT.get(self.how)
         rows, valid = side.rows, f"{side.verdict} = {VALID}"
         if names and kept is not None and number not in [at % len(self.inputs) for at in kept]:
             rows = rows.where(f"NOT {no_key(side, names)} OR NOT {valid}")
-        return rows.selectExpr(
-            f"CAST({self._hashes[number]} AS BIGINT) AS {KEY}",
-            f"CASE WHEN {valid} THEN {side.columns.start} END AS {START}",
-            f"CASE WHEN {valid} THEN {side.columns.end} END AS {END}",
+        return rows.select(
+            F.expr(f"CAST({self._hashes[number]} AS BIGINT) AS {KEY}"),
+            F.expr(f"CASE WHEN {valid} THEN {side.columns.start} END AS {START}"),
+            F.expr(f"CASE WHEN {valid} THEN {side.columns.end} END AS {END}"),
             *columns,
         )
