@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 import timeloom as tl
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.validity import judge_frame
+from timeloom.engines.spark.exchange.prefilter import Prefilter
 from timeloom.engines.spark.slicing.join_parts import cover
-from timeloom.engines.spark.slicing.range_columns import cell, tick_range_columns
+from timeloom.engines.spark.slicing.range_columns import TOUCHED, cell, tick_range_columns
 from timeloom.engines.spark.slicing.tick_ranges import tick_range
 from timeloom.engines.tables.ticks import read_period
 from timeloom.engines.tables.verdicts import VALID, judge, unusable_in_sql
@@ -58,12 +59,13 @@ KINDS = {
     "date": Kind("date", pa.date32(), -(2**31), 2**31 - 1),
     **{
         f"{unit} {zone or 'without zone'}": timestamps(unit, zone, *scale)
-        for zone in (None, "UTC", "Europe/Berlin")
+        for zone in (None, "Europe/Berlin")
         for unit, *scale in (("s", 10**6), ("ms", 1000), ("us",), ("ns", 1, 1000))
     },
     "us to the last": Kind("timestamp_ntz", pa.timestamp("us"), -(2**63), 2**63 - 1),
 }
 INTEGERS = [kind.type for name, kind in KINDS.items() if name.startswith("int")]
+WHOLE = ("int64", "date", "us Europe/Berlin", "us to the last")
 CLOSED = ("left", "right", "both", "neither")
 POLICIES = [Policy(on_invalid, empty) for on_invalid in ("error", "quarantine") for empty in (None, "drop", "point")]
 RELATIONS = ("intersects", "before", "meets", "during", "overlaps | met_by", "equals")
@@ -85,13 +87,7 @@ class Case:
     policy: Policy
     relation: tl.Relation
     side: str
-    base: int
-    top: int
-
-    @property
-    def shift(self):
-        """Cells have two to the power of this many ticks: there are eight or so."""
-        return ((self.top - self.base) // 8).bit_length()
+    prefilter: Prefilter
 
 
 def near(draw, kind):
@@ -112,24 +108,17 @@ def case(draw, name, kind, closed):
     ends = [draw.choice([None, start, near(draw, kind), near(draw, kind)]) for start in starts]
     period = Period(closed=closed, open_end=instants(kind, ends)[: draw.randrange(3)] or None)
     relation = draw.choice([*map(tl.relation, RELATIONS), *SPANNED])
-    base, top = sorted(near(draw, kind) for _ in range(2))
+    others = np.array([near(draw, kind) for _ in range(draw.choice([1, 3, 6]))])
+    prefilter = Prefilter.of(others, others, np.maximum(others, draw.choice(others.tolist())))
     rows = pa.table({"start": kind.column(starts), "end": kind.column(ends)})
-    return Case(
-        name,
-        kind,
-        rows,
-        period,
-        draw.choice(POLICIES),
-        relation,
-        draw.choice(["left", "right"]),
-        base,
-        min(top, base + 2**62),
-    )
+    return Case(name, kind, rows, period, draw.choice(POLICIES), relation, draw.choice(["left", "right"]), prefilter)
 
 
 def cases():
+    """Each type with half of the forms of ``closed``, in turn; those with ticks of their own with all."""
     draw = random.Random(7)
-    return [case(draw, f"{name} {closed}", kind, closed) for name, kind in KINDS.items() for closed in CLOSED]
+    turns = {name: CLOSED if name in WHOLE else CLOSED[at % 2 :: 2] for at, name in enumerate(KINDS)}
+    return [case(draw, f"{name} {closed}", KINDS[name], closed) for name, forms in turns.items() for closed in forms]
 
 
 def parts_of(given):
@@ -138,18 +127,16 @@ def parts_of(given):
 
 
 def in_arrays(given):
-    """For each row: verdict, start, end, first and last tick to be present at, and the cells in which these lie."""
-    ticks = read_period(given.rows, given.period, given.side)
+    """For each row: verdict, start, end, first and last tick to be present at, their cells, and if any is touched."""
+    ticks, cells = read_period(given.rows, given.period, given.side), given.prefilter
     ends, verdicts = judge(ticks, given.policy)
     low, high = tick_range(given.side, parts_of(given), ticks.starts, ends)
-    cells = [(np.clip(tick, given.base, given.top) - given.base) >> given.shift for tick in (low, high)]
-    for row in zip(verdicts, ticks.starts, ends, low, high, *cells, strict=True):
+    first, last = ((np.clip(tick, cells.base, cells.top) - cells.base) >> cells.shift for tick in (low, high))
+    touched = cells.before[np.maximum(first, last) + 1] > cells.before[first]
+    for row in zip(verdicts, ticks.starts, ends, low, high, first, last, touched, strict=True):
         verdict, start, end, *ranged = map(int, row)
-        yield (
-            (verdict, start, end, *(ranged if ranged[0] <= ranged[1] else ["nowhere"]))
-            if verdict == VALID
-            else (verdict,)
-        )
+        told = ranged if ranged[0] <= ranged[1] else ["nowhere"]
+        yield (verdict, start, end, *told) if verdict == VALID else (verdict,)
 
 
 def in_sql(spark, given, at):
@@ -170,13 +157,12 @@ def in_sql(spark, given, at):
     )
     found = found.withColumn("unusable", F.expr(unusable_in_sql("start", "end")))
     low, high = tick_range_columns(given.side, parts_of(given))
-    grid = {
-        "base": F.lit(given.base).cast("bigint"),
-        "top": F.lit(given.top).cast("bigint"),
-        "shift": F.lit(given.shift),
-    }
-    ranged = found.withColumns({"low": F.expr(low), "high": F.expr(high), **grid})
-    return ranged.withColumns({"first": F.expr(cell("low")), "last": F.expr(cell("high"))}).drop(*grid)
+    cells = given.prefilter
+    known = {name: F.lit(int(getattr(cells, name))).cast("bigint") for name in ("base", "top")}
+    known |= {"shift": F.lit(cells.shift), "before": F.array(*map(F.lit, cells.before.tolist()))}
+    ranged = found.withColumns({"low": F.expr(low), "high": F.expr(high), **known})
+    located = {"first": F.expr(cell("low")), "last": F.expr(cell("high")), "touched": F.expr(TOUCHED)}
+    return ranged.withColumns(located).drop(*known)
 
 
 def said(row):
@@ -184,7 +170,7 @@ def said(row):
     if row["verdict"] != VALID:
         return (row["verdict"],)
     nowhere = row["low"] is None or row["low"] > row["high"]
-    ranged = ["nowhere"] if nowhere else [row["low"], row["high"], row["first"], row["last"]]
+    ranged = ["nowhere"] if nowhere else [row["low"], row["high"], row["first"], row["last"], row["touched"]]
     return row["verdict"], row["start"], row["end"], *ranged
 
 

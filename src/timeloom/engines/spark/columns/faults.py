@@ -36,10 +36,14 @@ NO_TIME = (FOREVER, MIN_TICK)
 def fault(frame: JudgedFrame) -> str:
     """What is told of an invalid row, in SQL: its verdict, and its period as it was written; null for valid rows."""
     start, end = map(frame.column, (frame.period.start, frame.period.end))
-    told = {VERDICT: f"CAST({frame.verdict} AS TINYINT)", START: f"CAST({start} AS STRING)"}
-    told[END] = f"CAST({end} AS STRING)"
+    told = {VERDICT: _may_be_null(frame.verdict), START: f"CAST({start} AS STRING)", END: f"CAST({end} AS STRING)"}
     struct = ", ".join(f"'{name}', {value}" for name, value in told.items())
     return f"CASE WHEN {frame.verdict} <> {VALID} THEN named_struct({struct}) END"
+
+
+def _may_be_null(verdict: str) -> str:
+    """A verdict in a field that may be null: Arrow expects that of fields within what may be null."""
+    return f"CAST(nullif({verdict}, {VALID}) AS TINYINT)"
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class PartialCountTask:
 
 
 class JoinPartCounting:
-    """Counts over the join_parts of a relation, each between the rows of a slice to which its pairs belong."""
+    """Counts over the join parts of a relation, each between the rows of a slice to which its pairs belong."""
 
     def __init__(self, left: PackedSide, right: PackedSide, keys: int, join_parts: tuple[JoinPart, ...]) -> None:
         self.left, self.right = left, right
@@ -132,7 +132,7 @@ class JoinPartCounting:
         return found
 
     def _part(self, join_part: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
-        """The rows that a join_part is about, by their positions on their sides: driven ones only at home."""
+        """The rows that a join part is about, by their positions on their sides: driven ones only at home."""
         bit = END_HERE if join_part.driver.by_end else START_HERE
         chosen = [np.ones(side.rows.size, np.bool_) for side in (self.left, self.right)]
         driven = 0 if join_part.driven == "left" else 1
