@@ -32,6 +32,9 @@ class PartKind(Enum):
     GREATEST = auto()
     """The greatest value; not-a-number is the greatest of all."""
 
+    MOMENTS = auto()
+    """The exact sums of the values as doubles, and of their squares."""
+
 
 @dataclass(frozen=True)
 class Combination:
@@ -51,6 +54,8 @@ TOTAL = Combination("total", (PartKind.TOTAL, PartKind.PRESENT))
 MEAN = Combination("mean", (PartKind.TOTAL, PartKind.PRESENT))
 LEAST = Combination("least", (PartKind.LEAST,))
 GREATEST = Combination("greatest", (PartKind.GREATEST,))
+VARIANCE = Combination("variance", (PartKind.MOMENTS, PartKind.PRESENT))
+DEVIATION = Combination("deviation", (PartKind.MOMENTS, PartKind.PRESENT))
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ class Aggregate:
         Its value over no values.
     combination
         How it is put together from parts; None if it needs all rows at once.
+    of_partners
+        Whether it can be had of the partners of a row without lists of them, though it needs all at once.
     sql
         How queries write it, ``{}`` being the column.
     spark
@@ -87,13 +94,14 @@ class Aggregate:
     order: Order = "ignored"
     over_nothing: int | None = None
     combination: Combination | None = None
+    of_partners: bool = False
     sql: tuple[str, ...] = ()
     spark: str | None = None
 
     @property
     def without_pairs(self) -> bool:
         """Whether it can be had of the partners of a row without listing them."""
-        return self.combination is not None
+        return self.combination is not None or self.of_partners
 
     @property
     def reversible(self) -> bool:
@@ -109,13 +117,32 @@ _RECORDS = (
     Aggregate("max", ("maximum",), "sortable", combination=GREATEST, sql=("max({})",), spark="max({})"),
     Aggregate("any", ("some", "bool_or"), "boolean", combination=GREATEST, sql=("bool_or({})",), spark="bool_or({})"),
     Aggregate("every", ("all", "bool_and"), "boolean", combination=LEAST, sql=("bool_and({})",), spark="bool_and({})"),
-    Aggregate("var", ("variance", "var_samp"), "numeric", sql=("variance({})", "var_samp({})"), spark="var_samp({})"),
     Aggregate(
-        "stddev", ("std", "stddev_samp"), "numeric", sql=("stddev({})", "stddev_samp({})"), spark="stddev_samp({})"
+        "var",
+        ("variance", "var_samp"),
+        "numeric",
+        combination=VARIANCE,
+        sql=("variance({})", "var_samp({})"),
+        spark="var_samp({})",
     ),
-    Aggregate("first", keeps_nulls=True, order="decisive", sql=("first({})",)),
-    Aggregate("last", keeps_nulls=True, order="decisive", sql=("last({})",)),
-    Aggregate("count_distinct", ("nunique",), over_nothing=0, sql=("count(distinct {})",), spark="count(distinct {})"),
+    Aggregate(
+        "stddev",
+        ("std", "stddev_samp"),
+        "numeric",
+        combination=DEVIATION,
+        sql=("stddev({})", "stddev_samp({})"),
+        spark="stddev_samp({})",
+    ),
+    Aggregate("first", keeps_nulls=True, order="decisive", of_partners=True, sql=("first({})",)),
+    Aggregate("last", keeps_nulls=True, order="decisive", of_partners=True, sql=("last({})",)),
+    Aggregate(
+        "count_distinct",
+        ("nunique",),
+        over_nothing=0,
+        of_partners=True,
+        sql=("count(distinct {})",),
+        spark="count(distinct {})",
+    ),
     Aggregate(
         "collect",
         ("list", "collect_list"),

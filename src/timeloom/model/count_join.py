@@ -55,6 +55,16 @@ class CountRequest:
                     f"the count and an aggregate are both named {self.name!r}; give the count another name="
                 )
 
+    def refuse_lists(self) -> None:
+        """Refuse aggregates that need all partners of a row at once, where several tasks have some of them each."""
+        for measure in self.aggregates:
+            if measure.aggregate is not None and measure.aggregate.combination is None:
+                raise UsageError(
+                    f"aggregate {measure.name!r}: {measure.function} needs all partners of a left row at once, but on "
+                    "Spark several tasks may have some of them each; join the DataFrames and group by the left row, or "
+                    "count local tables"
+                )
+
     @property
     def chosen(self) -> str:
         """The algorithm that runs: two ranks are enough for ``intersects``."""

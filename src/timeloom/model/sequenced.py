@@ -122,6 +122,12 @@ def check_at_once(m: int | None, algorithm: str) -> None:
         raise UsageError(f"m={m} is no number of partitions; give 1 or more, or leave it out")
 
 
+def refuse_at_once(m: int | None) -> None:
+    """Refuse a number of partitions on Spark, whose tasks choose it for their slices."""
+    if m is not None:
+        raise UsageError(f"m={m} is for local tables; on Spark each task merges as many partitions as its slice has")
+
+
 def check_names(names: Sequence[str], period: Period, side: str) -> None:
     """Refuse keys that are named twice or that are the period itself."""
     if len(set(names)) < len(names):

@@ -1,4 +1,4 @@
-"""Sums, averages, minima and maxima of a right column over the right rows of each left row.
+"""Aggregates of a right column over the right rows of each left row.
 
 Names, types and rules are those of temporal aggregates: sums and averages are exact and rounded once, whatever the
 magnitudes; infinities and not-a-number are counted apart, as they would spoil every other sum.
@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.counts.counting import Sums, Totals
+from timeloom.engines.counts.counting import Counting, Sums, Totals
+from timeloom.engines.counts.partners import count_distinct, edge
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type, takes
@@ -19,14 +20,18 @@ from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.aggregates.means import integer_means
 from timeloom.kernels.aggregates.wide import wide_means
 from timeloom.kernels.counts.dominance_extremes import NONE
+from timeloom.kernels.counts.spread import spreads, square_limbs
 from timeloom.kernels.counts.sums import Limb, double_limbs, double_totals, fits_int64, integer_limbs, integer_totals
-from timeloom.model.aggregates import COUNT, GREATEST, LEAST, MEAN
+from timeloom.model.aggregates import COUNT, DEVIATION, GREATEST, LEAST, MEAN, VARIANCE
 from timeloom.model.measures import Measure
 
 Numbers = NDArray[np.int64]
 
 NAN, PLUS, MINUS = 10_001, 10_002, 10_003
 """Stand in the place of a power of two for what no power counts: not-a-number and the infinities."""
+
+SQUARED = 1_000_000
+"""Added to the powers of two that squares hold."""
 
 
 class LimbSums(NamedTuple):
@@ -36,7 +41,7 @@ class LimbSums(NamedTuple):
     sums: Numbers
 
 
-def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
+def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
     if wanted.column is None:
         return pa.array(counts)
@@ -46,11 +51,44 @@ def aggregate(counting: Totals, counts: Numbers, right: pa.Table, wanted: Measur
     combination = wanted.aggregate and wanted.aggregate.combination
     if combination in (LEAST, GREATEST):
         return extreme(counting, array, wanted, least=combination == LEAST)
+    if combination is None:
+        return _of_partners(counting, counts, array, wanted)
     present = present_values(counting, counts, array)
     if combination == COUNT:
         return pa.array(present)
+    if combination in (VARIANCE, DEVIATION):
+        found = masked(_variances(counting, present, array), present < 2)
+        return found if combination == VARIANCE else pc.sqrt(found)
     of_numbers = _of_doubles if pa.types.is_floating(array.type) else _of_integers
     return of_numbers(counting, present, array, wanted, mean=combination == MEAN)
+
+
+def _of_partners(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+    """Functions that need all partners of a row at once."""
+    if wanted.function != "count_distinct":
+        return edge(counting, array, first=wanted.function == "first")
+    try:
+        return pa.array(count_distinct(counting, counts, array, str(wanted.column)))
+    except InvalidInputError as error:
+        raise _unfit(array.type, wanted) from error
+
+
+def _variances(counting: Sums, present: Numbers, array: pa.Array) -> NDArray[np.float64]:
+    parts = moment_sums(counting, array)
+    special = np.zeros(present.size, np.bool_)
+    for part in parts:
+        special |= (NAN <= part.position < SQUARED) & (part.sums > 0)
+    sums = [(part.position, part.sums) for part in parts if part.position < NAN]
+    squares = [(part.position - SQUARED, part.sums) for part in parts if part.position > SQUARED // 2]
+    return np.where(special, np.nan, spreads(sums, squares, present))
+
+
+def moment_sums(counting: Sums, array: pa.Array) -> list[LimbSums]:
+    """Each left row's sum and sum of squares, as doubles, in parts that add up without loss."""
+    values = double_values(array)
+    squared = square_limbs(np.where(np.isfinite(values), values, 0.0))
+    limbs = [*_double_limbs(array), *(Limb(limb.position + SQUARED, limb.weights) for limb in squared)]
+    return [LimbSums(limb.position, counting.sums(limb.weights)) for limb in limbs]
 
 
 def values_of(right: pa.Table, name: str) -> pa.Array:

@@ -54,7 +54,7 @@ class Counting:
     """
 
     def __init__(self, problem: Problem, boxes: tuple[Box, ...]) -> None:
-        self.problem = problem
+        self.problem, self.boxes = problem, boxes
         self.rows = _prepared(problem)
         self.points = Points(problem.orders[(True, False)], problem.orders[(True, True)])
         self._parts = chunks(self.rows.size, problem.threads)

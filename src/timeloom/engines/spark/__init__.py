@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeloom.errors import UsageError
 from timeloom.model.join import refuse_max_rows
+from timeloom.model.sequenced import refuse_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +55,7 @@ class SparkEngine:
         """Count the right rows of each left row."""
         from timeloom.engines.spark.count_join import count_join
 
+        request.refuse_lists()
         return count_join(left, right, request)
 
     def top_k(self, left: "DataFrame", right: "DataFrame", request: "TopRequest") -> Any:
@@ -66,6 +68,7 @@ class SparkEngine:
         """Say how counts are made."""
         from timeloom.engines.spark.count_join import explain_count_join
 
+        request.refuse_lists()
         return explain_count_join(left, right, request)
 
     def temporal_join(self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]") -> Any:
@@ -73,6 +76,7 @@ class SparkEngine:
         from timeloom.engines.spark.temporal_join import temporal_join, temporal_join_all
 
         refuse_max_rows(requests[0].max_rows)
+        refuse_at_once(requests[0].m)
         if len(frames) == 2:
             return temporal_join(frames[0], frames[1], requests[0])
         return temporal_join_all(list(frames), list(requests))
@@ -84,12 +88,14 @@ class SparkEngine:
         from timeloom.engines.spark.temporal_join import explain_temporal_join_all
 
         refuse_max_rows(requests[0].max_rows)
+        refuse_at_once(requests[0].m)
         return explain_temporal_join_all(list(frames), list(requests))
 
     def temporal_antijoin(self, left: "DataFrame", right: "DataFrame", request: "AntijoinRequest") -> Any:
         """Keep of each left row the time in which it has no partner."""
         from timeloom.engines.spark.temporal_antijoin import temporal_antijoin
 
+        refuse_at_once(request.m)
         return temporal_antijoin(left, right, request)
 
     def explain_temporal_antijoin(
@@ -98,6 +104,7 @@ class SparkEngine:
         """Say how a sequenced antijoin would run."""
         from timeloom.engines.spark.temporal_antijoin import explain_temporal_antijoin
 
+        refuse_at_once(request.m)
         return explain_temporal_antijoin(left, right, request)
 
     def temporal_aggregate(self, df: "DataFrame", request: "AggregateRequest") -> Any:

@@ -37,8 +37,7 @@ class Pairs:
         columns = _layout(request, sides.left.schema, sides.right.schema)
         strategy = "auto" if slices is None else "keys" if request.keys else "slices"
         inputs = JoinInputs(sides, relation("intersects"), needed(columns), asked=strategy, slices=slices)
-        algorithm = "auto" if request.algorithm == "dip" else request.algorithm
-        return cls(JoinResult(inputs, "inner", tuple(columns), algorithm))
+        return cls(JoinResult(inputs, "inner", tuple(columns), request.algorithm))
 
     @property
     def inputs(self) -> tuple[JudgedFrame, ...]:
@@ -92,8 +91,9 @@ def _chained(
 
     As long as one table is small enough to be broadcast, inner joins do so. All that are left are joined by one chain:
     a plan of joins within joins would have each table several times, and those before it as often for each time.
+    Partitions are merged by the tasks of a chain, which have whole sides, whatever the sizes.
     """
-    while requests[0].how == "inner":
+    while requests[0].how == "inner" and requests[0].algorithm != "dip":
         pairs = Pairs.of(frames[0], frames[1], requests[0], slices)
         if len(frames) == 2:
             return pairs

@@ -23,7 +23,7 @@ def shared_keys(left: pa.Table, right: pa.Table, left_on: list[str], right_on: l
         sides = [as_key(table[name], kind, name) for table, name in zip((left, right), names, strict=True)]
         columns = [comparable(column, name) for column, name in zip(sides, names, strict=True)]
         chunks = [chunk for column in columns for chunk in column.chunks]
-        codes, count = _combined(codes, count, *numbered(pa.chunked_array(chunks, columns[0].type)))
+        codes, count = crossed(codes, count, *numbered(pa.chunked_array(chunks, columns[0].type)))
     return codes[: left.num_rows], codes[left.num_rows :], count
 
 
@@ -54,17 +54,17 @@ def group_keys(table: pa.Table, by: list[str]) -> tuple[Keys, int]:
         found, distinct = numbered(comparable(table[name], name, grouping=True))
         if (found == NO_KEY).any():
             found, distinct = np.where(found == NO_KEY, distinct, found), distinct + 1
-        codes, count = _combined(codes, count, found, distinct)
+        codes, count = crossed(codes, count, found, distinct)
     return codes, count
 
 
-def _combined(codes: Keys, count: int, found: Keys, distinct: int) -> tuple[Keys, int]:
+def crossed(codes: Keys, count: int, found: Keys, distinct: int) -> tuple[Keys, int]:
     """Cross two numberings and number the combinations that occur."""
     if count == 1:
         return np.where(codes == NO_KEY, NO_KEY, found), distinct
     null = (codes == NO_KEY) | (found == NO_KEY)
-    crossed = np.where(null, NO_KEY, codes * distinct + found)
-    _, dense = np.unique(crossed, return_inverse=True)
+    pairs = np.where(null, NO_KEY, codes * distinct + found)
+    _, dense = np.unique(pairs, return_inverse=True)
     shift = 1 if null.any() else 0
     return dense.astype(np.int64) - shift, int(dense.max(initial=-1)) + 1 - shift
 

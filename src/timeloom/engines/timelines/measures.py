@@ -33,7 +33,7 @@ from timeloom.kernels.aggregates.timeline import distinct, members
 from timeloom.kernels.aggregates.variance import variances
 from timeloom.kernels.aggregates.wide import wide_means
 from timeloom.kernels.order import Ticks
-from timeloom.model.aggregates import COUNT, GREATEST, LEAST, MEAN, TOTAL, Combination
+from timeloom.model.aggregates import COUNT, DEVIATION, GREATEST, LEAST, MEAN, TOTAL, VARIANCE, Combination
 from timeloom.model.measures import Measure
 
 MAX_LIST = 2**31 - 1
@@ -215,11 +215,11 @@ _COMBINED: dict[Combination, Kernel] = {
     MEAN: _avg,
     LEAST: partial(extreme, least=True),
     GREATEST: partial(extreme, least=False),
+    VARIANCE: _var,
+    DEVIATION: _stddev,
 }
 
 _KERNELS: dict[str, Kernel] = {
-    "var": _var,
-    "stddev": _stddev,
     "first": partial(_edge, first=True),
     "last": partial(_edge, first=False),
     "count_distinct": _count_distinct,

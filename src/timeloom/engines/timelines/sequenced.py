@@ -78,12 +78,16 @@ class TwoSides:
             starts = np.maximum(self.left.starts[lefts], self.right.starts[rights])
             yield Shared(lefts, rights, starts, np.minimum(self.left.ends[lefts], self.right.ends[rights]))
 
-    def outer_pairs(self, how: str, rows: int = PAGE, most: int | None = None) -> list[Shared]:
+    def outer_pairs(self, how: str, most: int | None = None) -> list[Shared]:
+        """An outer join by one merge, in pieces of bounded size."""
+        return self._counted(self.outer_batches(how, PAGE), most)
+
+    def outer_batches(self, how: str, rows: int) -> Iterator[Shared]:
         """An outer join by one merge of all partitions: pairs, and what ``how`` keeps of either side."""
         left, right = how in ("left", "full"), how in ("right", "full")
         others = dip_merge.one_list(*self.places[1])
         pages = outer_pages(self.partitions, others, keep_outer=left, keep_inner=right, most=rows)
-        return self._counted((self._unfolded(page) for page in pages), most)
+        yield from (self._unfolded(page) for page in pages)
 
     @cached_property
     def partitions(self) -> Partitions:

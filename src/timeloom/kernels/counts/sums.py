@@ -6,6 +6,7 @@ power of two; sums of limbs are exact, whatever their order, and are put togethe
 occur have limbs, so a column of near magnitudes has two or three, and one of all magnitudes has many.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,18 +54,26 @@ def double_limbs(values: Doubles) -> list[Limb]:
     bits = values.view(np.int64)
     exponents = np.maximum((bits >> FRACTION) & SPECIAL, 1)
     mantissas = (bits & (HIDDEN - 1)) | np.where(bits >> FRACTION & SPECIAL, HIDDEN, 0)
-    width = SAFE_BITS - max(values.size, 1).bit_length()
-    slots, offsets = np.divmod(exponents, width)
-    rest = mantissas >> (width - offsets)
-    parts = [(mantissas & ((1 << (width - offsets)) - 1)) << offsets, rest & ((1 << width) - 1), rest >> width]
-    signs = np.where(bits < 0, -1, 1)
-    wanted: dict[int, Integers] = {}
-    for number, part in enumerate(parts):
-        for slot in np.flatnonzero(np.bincount(slots[part != 0])).tolist():
-            here = np.where(slots == slot, part * signs, 0)
-            wanted[slot + number] = wanted[slot + number] + here if slot + number in wanted else here
-    limbs = [Limb(slot * width - BIAS, wanted[slot]) for slot in sorted(wanted)]
-    return limbs or [Limb(0, np.zeros(values.size, np.int64))]
+    return limbs_of([(mantissas, exponents)], BIAS, np.where(bits < 0, -1, 1))
+
+
+def limbs_of(terms: Sequence[tuple[Integers, Integers]], bias: int, signs: Integers | None = None) -> list[Limb]:
+    """Cut terms, each ``mantissa * 2**(exponent - bias)`` of a value, into the limbs of the values.
+
+    Mantissas are not negative and below 2**55; there are three terms of a value at the most.
+    """
+    size = max(terms[0][0].size, 1)
+    width, wanted = SAFE_BITS - len(terms).bit_length() - size.bit_length() + 1, dict[int, Integers]()
+    for mantissas, exponents in terms:
+        slots, offsets = np.divmod(exponents, width)
+        rest = mantissas >> (width - offsets)
+        parts = [(mantissas & ((1 << (width - offsets)) - 1)) << offsets, rest & ((1 << width) - 1), rest >> width]
+        for number, part in enumerate(parts):
+            for slot in np.flatnonzero(np.bincount(slots[part != 0])).tolist():
+                here = np.where(slots == slot, part if signs is None else part * signs, 0)
+                wanted[slot + number] = wanted[slot + number] + here if slot + number in wanted else here
+    limbs = [Limb(slot * width - bias, wanted[slot]) for slot in sorted(wanted)]
+    return limbs or [Limb(0, np.zeros(terms[0][0].size, np.int64))]
 
 
 def double_totals(positions: list[int], sums: list[Integers], counts: Integers | None = None) -> Doubles:

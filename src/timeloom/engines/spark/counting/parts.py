@@ -12,11 +12,21 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from timeloom.engines.counts.aggregates import NAN, PLUS, extreme, limb_sums, present_values, values_of
+from timeloom.engines.counts.aggregates import (
+    NAN,
+    PLUS,
+    SQUARED,
+    extreme,
+    limb_sums,
+    moment_sums,
+    present_values,
+    values_of,
+)
 from timeloom.engines.counts.counting import Numbers, Sums, Totals
 from timeloom.errors import InvalidInputError
-from timeloom.model.aggregates import MEAN, PartKind
+from timeloom.model.aggregates import DEVIATION, MEAN, PartKind
 from timeloom.model.measures import Measure
 
 EXTREMES = (PartKind.LEAST, PartKind.GREATEST)
@@ -48,7 +58,8 @@ def added_values(part: Part, counting: Sums, counts: Numbers, array: pa.Array) -
     if part.kind is PartKind.PRESENT:
         return pa.array(present)
     some = present > 0
-    sums = limb_sums(counting, array, part.measure)
+    moments = part.kind is PartKind.MOMENTS
+    sums = moment_sums(counting, array) if moments else limb_sums(counting, array, part.measure)
     pairs = [column for limb in sums for column in (np.full(some.size, limb.position, np.int64), limb.sums)]
     held = np.stack(pairs, axis=1)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(some * held.shape[1])])
@@ -75,6 +86,32 @@ def finish(measure: Measure, given: pa.DataType, result: pa.DataType, whose: str
             ) from error
 
     return finished
+
+
+def finish_spread(measure: Measure) -> Finish:
+    """How to make variances from all tasks' moments and the numbers of values; null for fewer than two values."""
+    deviation = measure.aggregate is not None and measure.aggregate.combination == DEVIATION
+
+    def finished(lists: pa.Array, counts: pa.Array) -> pa.Array:
+        found = [
+            _spread(held, count) if held and count and count > 1 else None
+            for held, count in zip(lists.to_pylist(), counts.to_pylist(), strict=True)
+        ]
+        variances = pa.array(found, pa.float64())
+        return pc.sqrt(variances) if deviation else variances
+
+    return finished
+
+
+def _spread(held: "list[int]", count: int) -> float:
+    """A sample variance: what the values spread is rounded once, then divided."""
+    pairs = list(zip(held[::2], held[1::2], strict=True))
+    if any(number for at, number in pairs if NAN <= at < SQUARED // 2):
+        return math.nan
+    total = sum((Fraction(number) * Fraction(2) ** at for at, number in pairs if at < NAN), Fraction(0))
+    squares = [(at - SQUARED, number) for at, number in pairs if at > SQUARED // 2]
+    squared = sum((Fraction(number) * Fraction(2) ** at for at, number in squares), Fraction(0))
+    return _nearest(count * squared - total * total) / (float(count) * float(count - 1))
 
 
 def _read(held: "list[int]", count: int, given: pa.DataType, result: pa.DataType) -> "float | int | Number":

@@ -9,10 +9,13 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_type
 
 from timeloom.engines.spark.columns.measure_fields import measure_fields
-from timeloom.engines.spark.counting.parts import Part, finish
+from timeloom.engines.spark.counting.parts import Part, finish, finish_spread
 from timeloom.model.aggregates import PartKind
 from timeloom.model.measures import Measure
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
+
+LISTED = (PartKind.TOTAL, PartKind.MOMENTS)
+"""Parts that travel as lists of powers of two and what is held of them."""
 
 
 def parts_of(measures: Sequence[Measure]) -> tuple[Part, ...]:
@@ -28,7 +31,7 @@ def part_field(part: Part, schema: T.StructType) -> T.StructField:
     """The type of a part."""
     if part.kind is PartKind.PRESENT:
         return T.StructField(part.name, T.LongType())
-    if part.kind is PartKind.TOTAL:
+    if part.kind in LISTED:
         return T.StructField(part.name, T.ArrayType(T.LongType()))
     return T.StructField(part.name, schema[str(part.measure.column)].dataType)
 
@@ -36,6 +39,7 @@ def part_field(part: Part, schema: T.StructType) -> T.StructField:
 _MERGED: dict[PartKind, Callable[[Column], Column]] = {
     PartKind.PRESENT: F.sum,
     PartKind.TOTAL: lambda column: F.flatten(F.collect_list(column)),
+    PartKind.MOMENTS: lambda column: F.flatten(F.collect_list(column)),
     PartKind.LEAST: F.min,
     PartKind.GREATEST: F.max,
 }
@@ -54,6 +58,11 @@ def finished(
         return count
     named = {part.kind: F.col(part.name) for part in parts if part.measure.column == measure.column}
     known = {kind: named[kind] for kind in _kinds(measure)}
+    if PartKind.MOMENTS in known:
+        spread: Column = arrow_udf(finish_spread(measure), T.DoubleType())(  # type: ignore[call-overload]
+            known[PartKind.MOMENTS], known[PartKind.PRESENT]
+        )
+        return spread
     if PartKind.TOTAL in known:
         (field,) = measure_fields(schema, [measure])
         whole = isinstance(field.dataType, T.LongType)

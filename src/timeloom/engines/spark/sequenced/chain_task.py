@@ -90,6 +90,10 @@ class ChainTask:
     def _joined(self, known: Linked, sides: TwoSides) -> Iterator[Linked]:
         """One more table: pairs, and what is kept of either side for as long as it is alone."""
         rest = "dip" if self.algorithm == "dip" else "cover"
+        if self.algorithm == "dip" and self.how in ("left", "right", "full"):
+            for lefts, rights, starts, ends in sides.outer_batches(self.how, BATCH_ROWS):
+                yield Linked((*(np.append(at, np.int32(NO_ROW))[lefts] for at in known.at), rights), starts, ends)
+            return
         if self.how != "anti":
             for lefts, rights, starts, ends in sides.batches(self.algorithm, BATCH_ROWS):
                 yield Linked((*(at[lefts] for at in known.at), rights), starts, ends)
