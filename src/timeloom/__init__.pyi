@@ -95,6 +95,8 @@ class _TopK(_Related, total=False):
     by: str | Sequence[str] | None
     ties: Ties
     name: str
+    aggregates: Mapping[str, Any] | None
+    highest: str | None
 
 class _TemporalAntijoin(_TwoTables, total=False):
     columns: Sequence[str] | None

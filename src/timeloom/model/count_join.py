@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from timeloom.errors import UsageError, shown
+from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.aggregates import AGGREGATES
 from timeloom.model.allen import intersects
 from timeloom.model.join import Strategy, choose
@@ -87,8 +87,17 @@ class TopRequest:
     k: int
     by: tuple[str, ...] = ()
     ties: str = "first"
+    highest: str | None = None
 
     def __post_init__(self) -> None:
         choose("ties", self.ties, get_args(Ties))
+        ranks = [self.count.name, *(measure.name for measure in self.count.aggregates)]
+        if self.highest is not None and self.highest not in ranks:
+            raise UsageError(f"highest={self.highest!r} is no column to rank by. {did_you_mean(self.highest, ranks)}")
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 0 <= self.k <= MOST:
             raise UsageError(f"k={shown(self.k)} is no number of rows; give 0 or more, at most {MOST:,}")
+
+    @property
+    def ranked(self) -> str:
+        """The result column by which rows are ranked."""
+        return self.highest or self.count.name

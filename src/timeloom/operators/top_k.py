@@ -1,10 +1,11 @@
 """`top_k`: the left rows that are in a relation with the most right rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from timeloom.model.count_join import CountRequest, Ties, TopRequest
 from timeloom.model.join import Strategy
+from timeloom.model.measures import read_measures
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.naming import column_names
@@ -28,6 +29,8 @@ def top_k(
     by: "str | Sequence[str] | None" = None,
     ties: Ties = "first",
     name: str = "count",
+    aggregates: "Mapping[str, Any] | None" = None,
+    highest: str | None = None,
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
     period: PeriodLike = ("start", "end"),
@@ -39,7 +42,9 @@ def top_k(
     empty: "OnEmpty | None" = None,
     strategy: Strategy = "auto",
 ) -> PlannedCall:
-    """Find the k left rows with the most right rows in a relation, of all left rows or of each group.
+    """Find the k left rows with the most right rows in a relation, or with the highest aggregate of these.
+
+    The k highest are those of all left rows, or of each group.
 
     Parameters
     ----------
@@ -54,8 +59,10 @@ def top_k(
     ties
         Which of the rows that equal the k-th to keep: ``"first"`` those that come first in the left table, ``"all"``
         every one, so that there may be more than k rows.
-    name
-        The column for the counts.
+    name, aggregates
+        The column for the counts, and further columns, as in `count_join`.
+    highest
+        The one of these columns by which rows are ranked; by default the count. Rows without a value come last.
     period, left_period, right_period, on_invalid, empty, strategy
         As in `count_join`.
 
@@ -73,14 +80,19 @@ def top_k(
     [{'who': 'Bob', 'count': 2}]
     >>> tl.top_k(shifts, calls, 1, ties="all").select(["who", "count"]).to_pylist()
     [{'who': 'Bob', 'count': 2}, {'who': 'Cem', 'count': 2}]
+    >>> calls = calls.append_column("cost", pa.array([1, 2, 9]))
+    >>> found = tl.top_k(shifts, calls, 1, aggregates={"most": ("cost", "max")}, highest="most")
+    >>> found.select(["who", "most"]).to_pylist()
+    [{'who': 'Bob', 'most': 2}]
     """
     count = CountRequest(
         relation=find_relation(relation, delta=delta, epsilon=epsilon),
         **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
         name=name,
+        aggregates=read_measures(aggregates or {}),
         strategy=strategy,
     )
-    request = TopRequest(count, k, column_names("by", by), ties)
+    request = TopRequest(count, k, column_names("by", by), ties, highest)
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(
         lambda: engine.top_k(left, right, request), lambda: engine.explain_count_join(left, right, count)

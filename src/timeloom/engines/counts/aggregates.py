@@ -77,7 +77,7 @@ def _variances(counting: Sums, present: Numbers, array: pa.Array) -> NDArray[np.
     parts = moment_sums(counting, array)
     special = np.zeros(present.size, np.bool_)
     for part in parts:
-        special |= (NAN <= part.position < SQUARED) & (part.sums > 0)
+        special |= (NAN <= part.position < SQUARED // 2) & (part.sums > 0)
     sums = [(part.position, part.sums) for part in parts if part.position < NAN]
     squares = [(part.position - SQUARED, part.sums) for part in parts if part.position > SQUARED // 2]
     return np.where(special, np.nan, spreads(sums, squares, present))

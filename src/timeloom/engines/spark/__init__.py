@@ -62,6 +62,7 @@ class SparkEngine:
         """Keep the left rows with the highest counts."""
         from timeloom.engines.spark.top_k import top_k
 
+        request.count.refuse_lists()
         return top_k(left, right, request)
 
     def explain_count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> "Explanation":

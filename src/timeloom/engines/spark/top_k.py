@@ -25,12 +25,12 @@ def top_k(left: DataFrame, right: DataFrame, request: TopRequest) -> Any:
     best = Best(request.k, tuple(f"p{packing.left[name]}" for name in request.by))
     names = counted.schema.names
     columns = {name: f"c{number}" for number, name in enumerate(names)}
-    offered = counted.frame(best).toDF(*columns.values())
+    offered = counted.frame(best if request.ranked == request.count.name else None).toDF(*columns.values())
     return as_asked(counted, _kept(offered, request, columns, _order(side, columns)).toDF(*names))
 
 
 def _kept(offered: DataFrame, request: TopRequest, columns: dict[str, str], order: list[Column]) -> DataFrame:
-    highest = F.col(columns[request.count.name]).desc()
+    highest = F.col(columns[request.ranked]).desc_nulls_last()
     all_ties = request.ties == "all"
     if not request.by and not all_ties:
         return offered.orderBy(highest, *order).limit(request.k)
