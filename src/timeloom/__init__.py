@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOME = {
     "BitemporalIndex": "bitemporal.index",
     "BitemporalTable": "bitemporal.table",
+    "DisjointPartitions": "partitions.disjoint",
     "DroppedRowsWarning": "errors",
     "Explanation": "model.explanation",
     "InvalidInputError": "errors",

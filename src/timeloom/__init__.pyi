@@ -35,6 +35,7 @@ from timeloom.model.slide import Slide as Slide
 from timeloom.model.ticks import Span
 from timeloom.operators.explain import explain as explain
 from timeloom.operators.install import install as install
+from timeloom.partitions.disjoint import DisjointPartitions as DisjointPartitions
 from timeloom.query.sql import sql as sql
 from timeloom.stab_forest.forest import StabForest as StabForest
 

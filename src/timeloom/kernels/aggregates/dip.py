@@ -1,5 +1,7 @@
 """Temporal aggregation by full outer joins of disjoint partitions (DIP paper, section 6.3)."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from timeloom.kernels.aggregates.timeline import Timeline
@@ -13,6 +15,9 @@ from timeloom.kernels.sequenced.dip_merge import Counters
 def dip_timeline(starts: Ticks, ends: Ticks, counters: Counters | None = None) -> Timeline:
     """The periods that the partitions' full outer join has, and the rows that meet in each of them."""
     return timeline_of_partitions(partition(starts, ends), counters)
+
+
+Room = Callable[[tuple[int, int]], Ticks]
 
 
 def timeline_of_partitions(parts: Partitions, counters: Counters | None = None) -> Timeline:
@@ -30,10 +35,10 @@ def timeline_of_partitions(parts: Partitions, counters: Counters | None = None) 
     return Timeline(begins, finishes, by_start, by_end, entered[:-1], left[:-1])
 
 
-def joined_periods(parts: Partitions, counters: Counters) -> tuple[Ticks, Ticks]:
+def joined_periods(parts: Partitions, counters: Counters, room_of: Room | None = None) -> tuple[Ticks, Ticks]:
     """The periods of all partitions' full outer join; two rooms are filled in turn, one with the join so far."""
-    most = 2 * parts.starts.size
-    rooms, size = [np.empty((2, most), np.int64), np.empty((2, most), np.int64)], 0
+    shape, size = (2, 2 * parts.starts.size), 0
+    rooms = [np.empty(shape, np.int64) if room_of is None else room_of(shape) for _ in range(2)]
     for k in range(parts.depth):
         joined, room = rooms[k % 2], rooms[1 - k % 2]
         stretch = slice(parts.offsets[k], parts.offsets[k + 1])

@@ -44,7 +44,12 @@ def assign(starts: Ticks, ends: Ticks) -> tuple[Positions, int]:
     number = np.empty(starts.size, np.int32)
     last_ends = np.empty(starts.size, np.int64)
     names = np.empty(starts.size, np.int32)
-    size = 0
+    return number, assign_on(starts, ends, number, last_ends, names, 0)
+
+
+@compiled
+def assign_on(starts: Ticks, ends: Ticks, number: Positions, last_ends: Ticks, names: Positions, size: int) -> int:
+    """Go on with a heap of so many partitions, which has room for as many more as there are rows; how many it has."""
     for row in range(starts.size):
         if size > 0 and last_ends[0] <= starts[row]:
             number[row] = names[0]
@@ -53,7 +58,25 @@ def assign(starts: Ticks, ends: Ticks) -> tuple[Positions, int]:
             number[row] = size
             size += 1
             rise(last_ends, names, size, ends[row])
-    return number, size
+    return size
+
+
+@compiled
+def lay_out(
+    number: Positions,
+    starts: Ticks,
+    ends: Ticks,
+    rows: Positions,
+    at: Positions,
+    to_starts: Ticks,
+    to_ends: Ticks,
+    to_rows: Positions,
+) -> None:
+    """Put rows, in ascending order of start, to the places of their partitions; ``at`` says where each goes on."""
+    for row in range(number.size):
+        place = at[number[row]]
+        to_starts[place], to_ends[place], to_rows[place] = starts[row], ends[row], rows[row]
+        at[number[row]] = place + 1
 
 
 @compiled

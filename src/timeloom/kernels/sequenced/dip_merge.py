@@ -30,6 +30,13 @@ class Counters:
     moved: int = 0
     results: int = 0
 
+    def add(self, counted: Ticks, results: int) -> None:
+        """Take over the comparisons and moves that a kernel counted, which then begins from zero."""
+        self.comparisons += int(counted[0])
+        self.moved += int(counted[1])
+        self.results += results
+        counted[:2] = 0
+
     @property
     def unproductive(self) -> int:
         """Comparisons that gave no result."""
@@ -152,14 +159,12 @@ def merge_pages(
     while inner.depth and state[GROUP] < outer.depth:
         page = Page.room(room)
         written = merge_on(outer, inner, pairs, to_lead, state, current, *page)
-        counters.results += written
+        counters.add(state[COMPARISONS:], written)
         if written:
             page = page.first(written)
             inner_rows = inner.rows[page.inner] if pairs else page.inner
             yield page._replace(outer=outer.rows[page.outer], inner=inner_rows)
         room = most
-    counters.comparisons += int(state[COMPARISONS])
-    counters.moved += int(state[MOVED])
 
 
 @compiled

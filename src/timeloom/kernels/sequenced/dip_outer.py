@@ -42,12 +42,10 @@ def outer_pages(
     while not done:
         page = Page.room(room)
         done, written = outer_on(parts, inner, outer.depth, keep_outer, state, cursors, stops, names, *page)
-        counters.results += written
+        counters.add(state[COMPARISONS:], written)
         if written:
             yield _named(page.first(written), outer, inner)
         room = max(2, most)
-    counters.comparisons += int(state[COMPARISONS])
-    counters.moved += int(state[MOVED])
 
 
 def _named(page: Page, outer: Partitions, inner: Partitions) -> Page:
