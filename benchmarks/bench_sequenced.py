@@ -55,14 +55,8 @@ def sparse(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def dip_join(left: tuple, right: tuple) -> tuple[int, int]:
     """DIP, counting only, as its peers do."""
-    outer, inner = dip.partition(*left), dip.partition(*right)
-    pairs = compared = 0
-    for k in range(inner.depth):
-        part = slice(inner.offsets[k], inner.offsets[k + 1])
-        call = (outer.starts, outer.ends, outer.offsets, inner.starts[part], inner.ends[part], True, False)
-        found = dip_merge.merge(*call, *dip_merge.room(0))
-        pairs, compared = pairs + found[0], compared + found[1]
-    return pairs, compared - pairs
+    found = dip_merge.count_merged(dip.partition(*left), dip.partition(*right), pairs=True)
+    return found.results, found.unproductive
 
 
 def joins(sizes: list[int], timeless: int) -> None:
@@ -84,6 +78,24 @@ def joins(sizes: list[int], timeless: int) -> None:
             case = f"unproductive: DIP {wasted:,}, {name} {waste:,}"
             lines.append(Line(case, ours, name, timed(partial(join, left, right), 2)))
         show(f"DIP join, history of {rows:,}, {timeless} timeless rows: {pairs:,} pairs", lines)
+
+
+def paper(rows: int) -> None:
+    """The paper's largest history: all work included, and with partitions made beforehand (figures 22c and 22d)."""
+    left, right = feed(rows, 1), feed(rows, 2)
+    parts = dip.partition(*left), dip.partition(*right)
+    found = dip_merge.count_merged(*parts, pairs=True)
+    ours = timed(partial(dip_join, left, right), 1)
+    merge = timed(partial(dip_merge.count_merged, *parts, pairs=True), 1)
+    lines = []
+    for name, join in {"timeline index": peers.timeline_index, "sweepline": peers.sweepline}.items():
+        pairs, _ = join(left, right)
+        assert pairs == found.results, (name, pairs, found.results)
+        theirs = timed(partial(join, left, right), 1)
+        lines.append(Line("DIP, partitioning included", ours, name, theirs))
+        lines.append(Line("DIP, partitions made beforehand", merge, name, theirs))
+    depths = f"depth {parts[0].depth} and {parts[1].depth}, {found.unproductive:,} unproductive comparisons"
+    show(f"DIP join, history of {rows:,}: {found.results:,} pairs, {depths}", lines)
 
 
 def aggregates(rows: int, extreme_rows: int) -> list[Line]:

@@ -167,6 +167,16 @@ def merge_pages(
         room = most
 
 
+def count_merged(outer: Partitions, inner: Partitions, m: int = 0, *, pairs: bool) -> Counters:
+    """What a merge would find and do; no result is written."""
+    counters, state, m = Counters(), np.zeros(9, np.int64), at_once(outer.depth, m)
+    current = Current(*np.empty((2, m), np.int32), *np.empty((2, m), np.int64))
+    if inner.depth:
+        found = merge_on(outer, inner, pairs, False, state, current, *Page.room(0))
+        counters.add(state[COMPARISONS:], found)
+    return counters
+
+
 @compiled
 def merge_on(
     outer: Partitions,
@@ -180,13 +190,15 @@ def merge_on(
     starts: Ticks,
     ends: Ticks,
 ) -> int:
-    """Merge on from the state until all groups are done or the room is full; answer how much was written.
+    """Merge on from the state until all groups are done or the room is full; answer how much was found.
+
+    Without any room all is counted and nothing written.
 
     Each partition resumes where it stopped for the inner row before: no result lies behind. Without ``pairs`` the
     outer rows meet leads: the uncovered time before an inner row, from the largest end so far to its start, and at last
     the open time after all of them.
     """
-    size, comparisons, moved = 0, 0, 0
+    size, comparisons, moved, writes = 0, 0, 0, rows.size > 0
     at, stops, r_starts, r_ends = current
     while state[GROUP] < outer.offsets.size - 1:
         first, last = inner.offsets[state[PART]], inner.offsets[state[PART] + 1]
@@ -201,17 +213,17 @@ def merge_on(
             limit = s_start if to_lead else s_end
             low_end, high_end = (s_start, s_end) if pairs else (reach, s_start)
             while turn < live:
-                if size == rows.size:
+                if writes and size == rows.size:
                     state[INNER], state[TURN], state[LIVE], state[REACH], state[OPEN] = k, turn, live, reach, 1
                     state[COMPARISONS] += comparisons
                     state[MOVED] += moved
                     return size
                 comparisons += 1
                 low, high = max(r_starts[turn], low_end), min(r_ends[turn], high_end)
-                if low < high:
-                    rows[size], others[size] = at[turn], k
-                    starts[size], ends[size] = low, high
-                    size += 1
+                if writes:
+                    # Written before it is judged: whether rows meet cannot be foretold, and a wrong guess costs more.
+                    rows[size], others[size], starts[size], ends[size] = at[turn], k, low, high
+                size += low < high
                 if r_ends[turn] > limit:
                     turn += 1
                     continue
