@@ -110,14 +110,14 @@ def aggregates(rows: int, extreme_rows: int) -> list[Line]:
         ours = partial(tl.temporal_aggregate, table, {"n": "count", "total": ("v", "sum"), "mean": ("v", "avg")})
         theirs = partial(_run, session, EVENTS)
         _check(session, ours(), theirs(), 'sum(hash("start", "end", n)), round(sum(total)/1e6), count(*)')
-        lines.append(Line(f"count, sum, avg of {kind}: {rows:,} rows", *_raced(ours, theirs), "3 x"))
+        lines.append(Line(f"count, sum, avg of {kind}: {rows:,} rows", *_raced(ours, theirs), "4 x"))
     starts, ends = feed(extreme_rows, 3)
     table = pa.table({"start": starts, "end": ends, "v": np.random.default_rng(4).random(extreme_rows)})
     _load(session, "t", table)
     ours = partial(tl.temporal_aggregate, table, {"low": ("v", "min"), "high": ("v", "max")})
     theirs = partial(_run, session, EXTREMES)
     _check(session, ours(), theirs(), 'sum(hash("start", "end", low, high)), count(*)')
-    lines.append(Line(f"min, max: {extreme_rows:,} rows", *_raced(ours, theirs), "10 x"))
+    lines.append(Line(f"min, max: {extreme_rows:,} rows", *_raced(ours, theirs), "12 x"))
     return lines
 
 
@@ -150,6 +150,24 @@ def antijoins(rows: int) -> list[Line]:
         ours, theirs = partial(tl.temporal_antijoin, outer, inner), partial(_run, session, PIECES)
         _check(session, ours(), theirs(), 'sum(hash(id, "start", "end")), count(*)')
         lines.append(Line(f"anti-join, {name}: {rows:,} x {rows:,}", *_raced(ours, theirs), "5 x"))
+    return lines
+
+
+def outer(rows: int) -> list[Line]:
+    """The full outer join against its parts: the inner join and both anti-joins."""
+    lines = []
+    for name, make in (("sparse", sparse), ("feed", feed)):
+        size = rows if name == "sparse" else rows // 10
+        left, right = (
+            pa.table({**dict(zip(("start", "end"), make(size, seed), strict=True)), f"id{seed}": np.arange(size)})
+            for seed in (11, 12)
+        )
+        whole, inner = partial(tl.temporal_join, left, right, how="full"), partial(tl.temporal_join, left, right)
+        rest = [partial(tl.temporal_antijoin, left, right), partial(tl.temporal_antijoin, right, left)]
+        assert whole().num_rows == inner().num_rows + sum(part().num_rows for part in rest)
+        ours, parts = side_by_side(whole, lambda inner=inner, rest=rest: [inner(), *(part() for part in rest)])
+        case = f"full outer join, {name}: {size:,} x {size:,}; the inner one alone takes {timed(inner):.3f} s"
+        lines.append(Line(case, ours, "inner join and both anti-joins", parts, "0.67 x"))
     return lines
 
 
@@ -210,9 +228,11 @@ def main() -> None:
     small = parser.parse_args().scale == "small"
     joins([10_000, 20_000, 40_000] if small else [100_000, 200_000, 400_000, 800_000], timeless=0)
     joins([10_000, 20_000] if small else [50_000, 100_000, 200_000], timeless=1)
+    paper(200_000 if small else 8_000_000)
     lines = aggregates(10**6, 50_000) if small else aggregates(10**7, 500_000)
     lines += antijoins(200_000 if small else 10**6)
     lines += against_dip(20_000 if small else 200_000)
+    lines += outer(200_000 if small else 10**6)
     lines += doubling(250_000 if small else 2 * 10**6)
     lines.append(cancelling(10**6 if small else 10**7))
     show("Sequenced verbs on local tables", lines)

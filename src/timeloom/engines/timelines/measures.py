@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.resources.memory import require_room
+from timeloom.engines.resources.threads import chunks, in_parallel
 from timeloom.engines.tables.key_types import comparable, plain_values
 from timeloom.engines.tables.keys import NO_KEY, numbered
 from timeloom.engines.tables.taking import taken
@@ -28,7 +29,7 @@ from timeloom.engines.timelines.measure_values import (
 )
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregates.extremes import greatest
-from timeloom.kernels.aggregates.means import integer_means
+from timeloom.kernels.aggregates.means import some_means
 from timeloom.kernels.aggregates.timeline import distinct, members
 from timeloom.kernels.aggregates.variance import variances
 from timeloom.kernels.aggregates.wide import wide_means
@@ -89,19 +90,24 @@ def integer_sum(
 def _avg(task: Task, measure: Measure) -> pa.Array:
     if pa.types.is_floating(task.kind):
         return masked(task.double_sums.means(task.present), task.present == 0)
-    return integer_mean(task.kind, *task.integer_totals(measure), task.present, measure)
+    return integer_mean(task.kind, *task.integer_totals(measure), task.present, measure, task.sweep.threads)
 
 
-def integer_mean(kind: pa.DataType, lower: Ticks, upper: Ticks | None, present: Ticks, measure: Measure) -> pa.Array:
+def integer_mean(
+    kind: pa.DataType, lower: Ticks, upper: Ticks | None, present: Ticks, measure: Measure, threads: int = 1
+) -> pa.Array:
     """Averages of whole numbers from their sums, given by their lower and upper 64 bits, and their counts."""
     missing = present == 0
     if pa.types.is_decimal(kind):
         wide, factor = mean_type(kind)
-        means = wide_means(lower, _upper(lower, upper), present, factor)
-        return decimals(*means, wide, missing, measure)
+        found = wide_means(lower, _upper(lower, upper), present, factor)
+        return decimals(*found, wide, missing, measure)
     if pa.types.is_duration(kind):
         return masked(wide_means(lower, _upper(lower, upper), present, 1)[0], missing).cast(kind)
-    return masked(integer_means(lower, _upper(lower, upper), present), missing)
+    means = np.empty(lower.size, np.float64)
+    write = partial(some_means, lower, lower[:0] if upper is None else upper, present)
+    in_parallel([partial(write, *part, means) for part in chunks(lower.size, threads)], threads)
+    return masked(means, missing)
 
 
 def _upper(lower: Ticks, upper: Ticks | None) -> Ticks:

@@ -136,25 +136,32 @@ def quick_quotient(upper: int, lower: int, count: int) -> tuple[float, bool]:
     return mended, quotient + mending * MORE == mended and quotient + mending * LESS == mended
 
 
-@compiled
 def integer_means(lower: Ticks, upper: Ticks, counts: Ticks) -> Doubles:
     """Divide sums of 128 bits, in two's complement, by their counts; a count of zero gives zero."""
-    means = np.zeros(lower.size, np.float64)
-    digits, magnitude = np.zeros(5, np.int64), np.zeros(5, np.int64)
-    for k in range(lower.size):
+    means = np.empty(lower.size, np.float64)
+    some_means(lower, upper, counts, 0, lower.size, means)
+    return means
+
+
+@compiled
+def some_means(lower: Ticks, upper: Ticks, counts: Ticks, begin: int, stop: int, means: Doubles) -> None:
+    """Write the means ``begin:stop``. Without upper halves the sums are those of 64 bits."""
+    digits, magnitude, wide = np.zeros(5, np.int64), np.zeros(5, np.int64), upper.size > 0
+    for k in range(begin, stop):
+        means[k] = 0.0
         if counts[k] == 0:
             continue
-        if upper[k] == lower[k] >> 63 and -EXACT <= lower[k] <= EXACT:
-            means[k] = lower[k] / counts[k]
-            continue
         low = lower[k]
+        high = upper[k] if wide else low >> 63
+        if high == low >> 63 and -EXACT <= low <= EXACT:
+            means[k] = low / counts[k]
+            continue
         digits[0], digits[1] = low & MASK, (low >> WIDTH) & MASK
-        digits[2] = ((low >> (2 * WIDTH)) & 15) | ((upper[k] & ((1 << 26) - 1)) << 4)
-        digits[3] = (upper[k] >> 26) & MASK
-        digits[4] = upper[k] >> 56
+        digits[2] = ((low >> (2 * WIDTH)) & 15) | ((high & ((1 << 26) - 1)) << 4)
+        digits[3] = (high >> 26) & MASK
+        digits[4] = high >> 56
         sign = -1.0 if carry(digits, magnitude) else 1.0
         means[k] = sign * nearest_quotient(magnitude, counts[k], 0)
-    return means
 
 
 @compiled

@@ -42,18 +42,20 @@ def timeline(starts: Ticks, ends: Ticks) -> Timeline:
 
 def timeline_of(by_start: Order, by_end: Order) -> Timeline:
     """The timeline of rows whose starts and ends have been sorted."""
-    begins, finishes, entered, left = lineage(by_start.values, by_end.values)
-    return Timeline(begins, finishes, by_start.ids, by_end.ids, entered, left)
+    most = 2 * by_start.values.size
+    # Room from NumPy comes in huge pages; what a kernel takes costs a page fault every 4 KiB.
+    begins, finishes = np.empty(most, np.int64), np.empty(most, np.int64)
+    entered, left = np.empty(most, np.int32), np.empty(most, np.int32)
+    size = lineage(by_start.values, by_end.values, begins, finishes, entered, left)
+    return Timeline(begins[:size], finishes[:size], by_start.ids, by_end.ids, entered[:size], left[:size])
 
 
 @compiled
-def lineage(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks, Positions, Positions]:
-    """Find the periods of constant lineage from the starts and the ends, each sorted by itself.
+def lineage(starts: Ticks, ends: Ticks, begins: Ticks, finishes: Ticks, entered: Positions, left: Positions) -> int:
+    """Write the periods of constant lineage from the starts and the ends, each sorted by itself; how many there are.
 
     No row is empty, so each distinct endpoint changes the set of active rows.
     """
-    begins, finishes = np.empty(2 * starts.size, np.int64), np.empty(2 * starts.size, np.int64)
-    entered, left = np.empty(2 * starts.size, np.int32), np.empty(2 * starts.size, np.int32)
     s, e, size = 0, 0, 0
     while e < ends.size:
         instant = ends[e]
@@ -70,7 +72,7 @@ def lineage(starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks, Positions, Positi
             entered[size] = s
             left[size] = e
             size += 1
-    return begins[:size], finishes[:size], entered[:size], left[:size]
+    return size
 
 
 def sums(line: Timeline, values: Ticks) -> Ticks:
