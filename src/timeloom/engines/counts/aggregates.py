@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.counts.counting import Counting, Sums, Totals
-from timeloom.engines.counts.partners import count_distinct, edge
+from timeloom.engines.counts.partners import of_partners
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type, takes
@@ -52,7 +52,7 @@ def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Meas
     if combination in (LEAST, GREATEST):
         return extreme(counting, array, wanted, least=combination == LEAST)
     if combination is None:
-        return _of_partners(counting, counts, array, wanted)
+        return of_partners(counting, counts, array, wanted)
     present = present_values(counting, counts, array)
     if combination == COUNT:
         return pa.array(present)
@@ -61,16 +61,6 @@ def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Meas
         return found if combination == VARIANCE else pc.sqrt(found)
     of_numbers = _of_doubles if pa.types.is_floating(array.type) else _of_integers
     return of_numbers(counting, present, array, wanted, mean=combination == MEAN)
-
-
-def _of_partners(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
-    """Functions that need all partners of a row at once."""
-    if wanted.function != "count_distinct":
-        return edge(counting, array, first=wanted.function == "first")
-    try:
-        return pa.array(count_distinct(counting, counts, array, str(wanted.column)))
-    except InvalidInputError as error:
-        raise _unfit(array.type, wanted) from error
 
 
 def _variances(counting: Sums, present: Numbers, array: pa.Array) -> NDArray[np.float64]:

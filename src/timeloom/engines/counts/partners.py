@@ -1,6 +1,7 @@
 """Aggregates of a left row's partners that no sum gives: the first and the last of them, and how many values differ."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +15,24 @@ from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.resources.threads import look_up
 from timeloom.engines.tables.key_types import comparable
 from timeloom.engines.tables.keys import NO_KEY, crossed, numbered
+from timeloom.engines.timelines.measure_values import unfit
+from timeloom.errors import InvalidInputError
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.sequenced.coalesce import coalesce
 from timeloom.model.allen import contains, intersects
 from timeloom.model.box import Box
+from timeloom.model.measures import Measure
 from timeloom.model.ticks import Axis
 
 Codes = NDArray[np.int64]
 
 
-def edge(counting: Counting, array: pa.Array, *, first: bool) -> pa.Array:
+def of_partners(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
+    """A function that needs all partners of a row at once."""
+    return _FUNCTIONS[str(wanted.function)](counting, counts, array, wanted)
+
+
+def _edge(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure, *, first: bool) -> pa.Array:
     """The value of the partner that started first or last; partners with one start count in the table's order."""
     order = np.argsort(counting.problem.right.starts, kind="stable")
     codes = np.empty(order.size, np.int64)
@@ -35,17 +44,20 @@ def edge(counting: Counting, array: pa.Array, *, first: bool) -> pa.Array:
     return pc.take(array, pa.array(rows, mask=missing))
 
 
-def count_distinct(counting: Counting, counts: Numbers, array: pa.Array, name: str) -> Numbers:
+def _count_distinct(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure) -> pa.Array:
     """How many different values the partners of each left row have; nulls are none.
 
     For ``intersects`` no pair is looked at: a row has as many values as merged periods of equal values that it shares
     time with, less the gaps between two of the same value that lie within it. Otherwise each row's partners are looked
     at, some rows at a time.
     """
-    codes, number = numbered(comparable(pa.chunked_array([array]), name))
+    try:
+        codes, number = numbered(comparable(pa.chunked_array([array]), str(wanted.column)))
+    except InvalidInputError as error:
+        raise unfit(array.type, wanted) from error
     if counting.boxes == intersects.boxes(Axis.INTEGER):
-        return _shared_values(counting.problem, codes, number)
-    return _listed_values(counting.problem, counting.boxes, counts, codes, number)
+        return pa.array(_shared_values(counting.problem, codes, number))
+    return pa.array(_listed_values(counting.problem, counting.boxes, counts, codes, number))
 
 
 def _shared_values(problem: Problem, codes: Codes, number: int) -> Numbers:
@@ -103,3 +115,11 @@ def _filling_a_page(counts: Numbers) -> Iterator[Codes]:
         last = max(first + 1, int(np.searchsorted(totals, before + PAGE, side="right")))
         yield rows[first:last]
         first = last
+
+
+_FUNCTIONS: dict[str, Callable[[Counting, Numbers, pa.Array, Measure], pa.Array]] = {
+    "first": partial(_edge, first=True),
+    "last": partial(_edge, first=False),
+    "count_distinct": _count_distinct,
+}
+"""The functions of aggregates that have no combination."""
