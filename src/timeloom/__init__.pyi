@@ -86,6 +86,7 @@ class _Join(_Related, total=False):
     algorithm: JoinAlgorithm
     batch_rows: int
     max_rows: int | None
+    window: tuple[Any, Any] | None
 
 class _CountJoin(_Related, total=False):
     name: str

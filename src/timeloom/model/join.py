@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.naming import Keys
@@ -39,12 +39,14 @@ class JoinRequest:
     algorithm: str = "auto"
     strategy: str = "auto"
     max_rows: int | None = None
+    window: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(JoinAlgorithm))
         choose("strategy", self.strategy, get_args(Strategy))
         check_max_rows(self.max_rows)
         object.__setattr__(self, "how", join_kind(self.how))
+        check_window(self.window)
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         if self.overlap and self.how in ("semi", "anti"):
             raise UsageError(f"overlap=True needs pairs of rows, but how={self.how!r} returns left rows only")
@@ -58,6 +60,20 @@ class JoinRequest:
                         f"{name!r} is a period column of the {side} table and cannot be an equality key; "
                         "on= is for keys, the relation compares the periods"
                     )
+
+
+def check_window(window: tuple[Any, Any] | None) -> None:
+    """Refuse a window without a begin."""
+    if window is not None and window[0] is None:
+        raise UsageError(f"window={shown(window)} has no begin; give two instants, (begin, end), or None as the end")
+
+
+def refuse_window(window: tuple[Any, Any] | None) -> None:
+    """Refuse a window where no engine can keep to it."""
+    if window is not None:
+        raise UsageError(
+            "window= is for local tables; on Spark filter both DataFrames to the rows that reach into the window"
+        )
 
 
 def check_max_rows(max_rows: int | None) -> None:

@@ -98,5 +98,7 @@ def count_join(
     )
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(
-        lambda: engine.count_join(left, right, request), lambda: engine.explain_count_join(left, right, request)
+        lambda: engine.count_join(left, right, request),
+        lambda: engine.explain_count_join(left, right, request),
+        again=lambda left, right: engine.count_join(left, right, request),
     )

@@ -41,6 +41,7 @@ def join(
     batches: bool = False,
     batch_rows: int = 1_000_000,
     max_rows: int | None = None,
+    window: "tuple[Any, Any] | None" = None,
 ) -> PlannedCall:
     """Join two tables on a relation between their periods.
 
@@ -77,6 +78,9 @@ def join(
     max_rows
         On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
         are refused.
+    window
+        On local tables, for relations whose pairs share time: only pairs that share time within ``[begin, end)``; None
+        as the end means no limit.
 
     Returns
     -------
@@ -106,12 +110,14 @@ def join(
         algorithm=algorithm,
         strategy=strategy,
         max_rows=max_rows,
+        window=window,
     )
     right, request = _beside(left, right, request)
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(
         lambda: engine.join_batches(left, right, request, batch_rows) if batches else engine.join(left, right, request),
         lambda: engine.explain_join(left, right, request),
+        again=None if batches else lambda left, right: engine.join(left, right, request),
     )
 
 
@@ -128,5 +134,5 @@ def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinReque
     if request.strategy == "auto" and request.how in ("inner", "left", "semi", "anti"):
         request = replace(request, strategy="broadcast")
     # by itself Spark gives timestamps without zone the zone of its session: they would change their axis
-    schema = "event bigint, start timestamp_ntz, end timestamp_ntz" if right.axis == "timestamp without zone" else None
+    schema = "id bigint, start timestamp_ntz, end timestamp_ntz" if right.axis == "timestamp without zone" else None
     return left.sparkSession.createDataFrame(right.table(), schema), request

@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from timeloom.model.options import checked
+from timeloom.operators.again import Understood
 from timeloom.operators.call import Call, PlannedCall
 
 P = ParamSpec("P")
@@ -31,19 +32,31 @@ class Verb:
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*, inputs: tuple[str, ...]) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
+def verb(*, inputs: tuple[str, ...], varying: tuple[str, ...] = ()) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
     """Register a function as a verb: its arguments are checked by their annotations, and the call that it makes is run.
 
-    A function that returns a `PlannedCall` makes a verb that `explain` knows.
+    A function that returns a `PlannedCall` makes a verb that `explain` knows. ``varying`` are parameters behind the
+    inputs that differ from call to call.
     """
 
     def register(function: Callable[P, Call]) -> Callable[P, Any]:
         name, call = function.__name__, checked(function)
         signature = inspect.signature(function, eval_str=True)
+        understood = Understood(len(inputs), (*inputs, *varying))
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> Any:
-            return call(*args, **options).run()
+            found = understood.find(args, options)
+            if found is None:
+                return call(*args, **options).run()
+            known, given = found
+            again = understood.recall(known)
+            if again is not None:
+                return again(*given)
+            made = call(*args, **options)
+            if made.again is not None:
+                understood.remember(known, made.again)
+            return made.run()
 
         run.__annotations__ = {**function.__annotations__, "return": Any}
         run.__signature__ = signature.replace(return_annotation=Any)  # type: ignore[attr-defined]

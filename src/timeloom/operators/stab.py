@@ -10,7 +10,7 @@ from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
-@verb(inputs=("df",))
+@verb(inputs=("df",), varying=("at",))
 def stab(
     df: Any,
     at: Any,
@@ -51,6 +51,10 @@ def stab(
     >>> tl.stab(stays, at=[1, 8, 100])["guest"].to_pylist()
     ['Ann', 'Bob', 'Cy']
     """
-    request = StabRequest.of(at, Period.of(period), Policy(on_invalid, empty))
+    columns, policy = Period.of(period), Policy(on_invalid, empty)
     engine = engine_of({"input": df})
-    return Call(lambda: engine.stab(df, request))
+
+    def run(df: Any, at: Any) -> Any:
+        return engine.stab(df, StabRequest.of(at, columns, policy))
+
+    return Call(lambda: run(df, at), again=run)

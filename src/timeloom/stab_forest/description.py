@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.ticks import TimeType
@@ -11,7 +10,7 @@ from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import NODES, dummies, in_use
 from timeloom.model.ticks import FOREVER, Axis
 from timeloom.stab_forest.index import EventIndex
-from timeloom.stab_forest.instants import INTEGER, written
+from timeloom.stab_forest.instants import written
 from timeloom.stab_forest.sharing import SharedIndex
 
 Array = NDArray[Any]
@@ -61,14 +60,6 @@ def event_arrays(index: EventIndex, kind: TimeType | None) -> tuple[Array, Array
     unit = "datetime64[D]" if kind.axis is Axis.DATE else "datetime64[us]"
     missing = np.iinfo(np.int64).min
     return starts.view(unit), np.where(ends == FOREVER, missing, ends).view(unit)
-
-
-def event_table(index: EventIndex, kind: TimeType | None) -> pa.Table:
-    """The events by id, with the columns event, start and end; open ends are null."""
-    starts, ends = _by_id(index)
-    kind = kind or INTEGER
-    columns = {"event": np.arange(starts.size), "start": kind.to_arrow(starts)}
-    return pa.table(columns | {"end": kind.to_arrow(ends, ends == FOREVER)})
 
 
 def _by_id(index: EventIndex) -> tuple[Ticks, Ticks]:

@@ -2,6 +2,8 @@
 
 import operator
 import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, overload
 
 import numpy as np
@@ -16,7 +18,7 @@ from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.stab_forest.arrivals import Arrivals, Order
-from timeloom.stab_forest.description import Array, described, event_arrays, event_table, held
+from timeloom.stab_forest.description import Array, described, event_arrays, held
 from timeloom.stab_forest.handle import Handle
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import (
@@ -33,9 +35,11 @@ from timeloom.stab_forest.instants import (
     table_events,
     written,
 )
+from timeloom.stab_forest.payload import Payload, carried, carried_period
 from timeloom.stab_forest.persistence import load_forest, packed, save_forest, unpacked
 from timeloom.stab_forest.reaching import SOON_JOINED, Variant, pairs, reach, threshold_of
 from timeloom.stab_forest.sharing import SharedIndex
+from timeloom.stab_forest.view import ForestView
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -89,13 +93,19 @@ class StabForest:
         *,
         period: PeriodLike = ("start", "end"),
         order: Order = "start_end",
+        payload: Any = None,
     ) -> "StabForest":
         """Index many events at once, in any order: arrays of starts and ends, or a table with a period.
 
-        Ids are positions in the input.
+        Ids are positions in the input. A ``payload`` is a table with a row for each event: verbs then return these
+        rows. If it has the columns of ``period``, they must hold the same periods.
 
         >>> StabForest.build([7, 1], [9, 8]).stab(1).tolist()
         [1]
+        >>> import timeloom as tl
+        >>> stays = pa.table({"guest": ["Ann", "Bob"], "start": [7, 1], "end": [9, 8]})
+        >>> tl.stab(StabForest.build(stays, payload=stays), at=1).to_pylist()
+        [{'guest': 'Bob', 'start': 1, 'end': 8}]
         """
         arrivals = Arrivals(order)
         kind, first, last = table_events(starts, period) if ends is None else many_events(starts, ends)
@@ -107,7 +117,15 @@ class StabForest:
         arrivals.axis = kind
         forest = cls(order=order)
         forest._shared = SharedIndex(arrivals, index, first.size)
+        if payload is not None:
+            rows = carried(payload, period, kind, first, last)
+            forest._shared.payload = Payload(rows)
+            forest._shared.period = carried_period(rows, period)
         return forest
+
+    def __timeloom_index__(self) -> AbstractContextManager[ForestView]:
+        """Hold one state of the forest, for verbs."""
+        return self._shared.viewed()
 
     def __len__(self) -> int:
         return self._shared.events
@@ -150,14 +168,15 @@ class StabForest:
         return self._shared.read(lambda index: event_arrays(index, self._shared.arrivals.axis))
 
     def table(self) -> pa.Table:
-        """The settled events as a table of ``event``, ``start`` and ``end``; open ends are null.
+        """The settled events as a table of ``id``, ``start`` and ``end``, or their payload; open ends are null.
 
         A forest exports this table by itself, so every verb takes a forest where it takes a table.
 
         >>> StabForest.build([7, 1], [9, 8]).table().to_pylist()[1]
-        {'event': 1, 'start': 1, 'end': 8}
+        {'id': 1, 'start': 1, 'end': 8}
         """
-        return self._shared.read(lambda index: event_table(index, self._shared.arrivals.axis))
+        with self._shared.viewed() as view:
+            return view.table()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.table().__arrow_c_stream__(requested_schema)
@@ -171,8 +190,10 @@ class StabForest:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._shared = unpacked(state["arrays"], state["meta"])
 
-    def append(self, start: Instant, end: Instant | None = None) -> int:
+    def append(self, start: Instant, end: Instant | None = None, *, payload: "Mapping[str, Any] | None" = None) -> int:
         """Add an event that starts no earlier than the last one; None as the end leaves it open.
+
+        A forest that carries a payload needs the event's row; columns left out of it are null.
 
         Returns
         -------
@@ -180,26 +201,32 @@ class StabForest:
             The event's id.
         """
         shared = self._shared
-        if shared.arrivals.axis is INTEGER and type(start) is type(end) is int and MIN_TICK <= start < end <= MAX_TICK:
+        plain = shared.arrivals.axis is INTEGER and payload is None and shared.payload is None
+        if plain and type(start) is type(end) is int and MIN_TICK <= start < end <= MAX_TICK:
             return shared.append(start, end)
-        return shared.adopt(*one_event(start, end, shared.arrivals.axis))
+        return shared.adopt(*one_event(start, end, shared.arrivals.axis), payload)
 
     @overload
-    def extend(self, starts: Any, ends: Any) -> None: ...
+    def extend(self, starts: Any, ends: Any, *, payload: Any = ...) -> None: ...
     @overload
-    def extend(self, starts: Any, *, period: PeriodLike = ...) -> None: ...
+    def extend(self, starts: Any, *, period: PeriodLike = ..., payload: Any = ...) -> None: ...
 
-    def extend(self, starts: Any, ends: Any = None, *, period: PeriodLike = ("start", "end")) -> None:
-        """Add many events: arrays of starts and ends, or a table with a period.
+    def extend(
+        self, starts: Any, ends: Any = None, *, period: PeriodLike = ("start", "end"), payload: Any = None
+    ) -> None:
+        """Add many events: arrays of starts and ends, or a table with a period; and a table of their payload.
 
         Either all of them are added or, if one is out of order, none.
         """
-        self._shared.extend(*(table_events(starts, period) if ends is None else many_events(starts, ends)))
+        events = table_events(starts, period) if ends is None else many_events(starts, ends)
+        if payload is not None:
+            payload = carried(payload, self._shared.period, *events)
+        self._shared.extend(*events, payload)
 
-    def begin(self, start: Instant) -> Handle:
+    def begin(self, start: Instant, *, payload: "Mapping[str, Any] | None" = None) -> Handle:
         """Add an event whose end is not known yet: it is active from its start on until it is finished."""
         with self._shared.lock:
-            event = self.append(start)
+            event = self.append(start, payload=payload)
             return Handle(event, written(self._shared.follow(event), self._shared.arrivals.axis), self)
 
     @checked

@@ -24,21 +24,23 @@ from timeloom.kernels.stab_forest.layout import (
 class EventIndex:
     """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
 
-    ``places[id]`` is its position, once anyone has asked for one. While ``readers`` is not 0 nothing here may change:
-    whoever wants to change something changes a copy. ``moved`` counts the events that maintenance has written again.
+    ``places[id]`` is its position, once anyone has asked. If events have been forgotten, ``kept`` holds the ids that
+    were left then, in ascending order, and the first id that came later. While ``readers`` is not 0 nothing here may
+    change: whoever wants to change something changes a copy. ``moved`` counts the events that maintenance wrote again.
     """
 
     def __init__(self, forest: Forest | None = None, ids: Positions | None = None) -> None:
         self.forest = allocate(0) if forest is None else forest
         self.ids = ids
         self.places: Positions | None = None
+        self.kept: tuple[Ticks, int] | None = None
         self.readers = 0
         self.moved = 0
 
     def copied(self) -> "EventIndex":
         """A copy of its own arrays, with room to grow; places are kept up in the copy only."""
         copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
-        copy.places, copy.moved = self.places, self.moved + len(self)
+        copy.places, copy.kept, copy.moved = self.places, self.kept, self.moved + len(self)
         if copy.ids is not None:
             copy.ids = np.resize(copy.ids, copy.forest.starts.size)
         return copy
@@ -75,6 +77,14 @@ class EventIndex:
         """The ids of the events at these positions."""
         found = positions if self.ids is None else self.ids[positions]
         return found.astype(np.int64, copy=False)
+
+    def ranks(self, positions: NDArray[np.integer]) -> Ticks:
+        """How many ids lesser than those at these positions have not been forgotten."""
+        ids = self.names(positions)
+        if self.kept is None:
+            return ids
+        known, following = self.kept
+        return np.where(ids < following, np.searchsorted(known, ids), ids - following + known.size)
 
     def add(self, starts: Ticks, ends: Ticks, ids: Ticks) -> None:
         """Append events, in any order among themselves, none of which starts before the tail."""

@@ -7,7 +7,8 @@ cost a copy, a long one costs a single copy and holds nobody up. Readers who com
 that writers get their turn.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Condition, RLock
 from typing import Any, TypeVar
 
@@ -16,10 +17,13 @@ import numpy as np
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import Ticks
+from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import INTEGER, one_end, require_axis, written
+from timeloom.stab_forest.payload import Payload, require_row, require_rows
+from timeloom.stab_forest.view import ForestView
 
 T = TypeVar("T")
 
@@ -36,6 +40,8 @@ class SharedIndex:
         self.arrivals = arrivals
         self.index = EventIndex() if index is None else index
         self.events = events
+        self.period = Period()
+        self.payload: Payload | None = None
         self._readers_left = Condition(self.lock)
         self._waiting = False
 
@@ -51,6 +57,17 @@ class SharedIndex:
     def pin_for(self, axis: TimeType | None) -> EventIndex:
         """The index for a reader whose instants lie on the axis that the forest had; without one it had no events."""
         return self.pin() if axis is not None else EventIndex()
+
+    @contextmanager
+    def viewed(self) -> Iterator[ForestView]:
+        """Hold one state as rows of a table."""
+        with self.lock:
+            index, kind = self.pin(), self.arrivals.axis
+            payload = None if self.payload is None else self.payload.table()
+        try:
+            yield ForestView(index, kind, self.period, payload)
+        finally:
+            self.release(index)
 
     def read(self, use: Callable[[EventIndex], T], *axis: TimeType | None) -> T:
         """Use the index, pinned, as it is or for an axis (see `pin_for`)."""
@@ -114,24 +131,30 @@ class SharedIndex:
                 self.settle()
             return event
 
-    def adopt(self, kind: TimeType | None, start: int, end: int) -> int:
-        """Accept one event of an axis, which the first event decides."""
+    def adopt(self, kind: TimeType | None, start: int, end: int, row: Mapping[str, Any] | None = None) -> int:
+        """Accept one event of an axis, which the first event decides, and its row."""
         with self.lock:
             require_axis(self.arrivals.axis, kind, "the event")
+            row = require_row(self.payload, row)
             event = self.append(start, end)
             self.arrivals.axis = self.arrivals.axis or kind
+            if row is not None and self.payload is not None:
+                self.payload.add_row(row)
             return event
 
-    def extend(self, kind: TimeType | None, starts: Ticks, ends: Ticks) -> None:
-        """Accept many events, or none."""
+    def extend(self, kind: TimeType | None, starts: Ticks, ends: Ticks, payload: object = None) -> None:
+        """Accept many events and their rows, or none."""
         with self.lock:
             index = self.current()
+            rows = require_rows(self.payload, payload, starts.size)
             require_axis(self.arrivals.axis, kind, "the events")
             index.require_room(len(self.arrivals) + starts.size)
             self.arrivals.accept_many(starts, ends)
             self.arrivals.axis = self.arrivals.axis or kind
             ids = np.arange(self.events, self.events + starts.size)
             self.events += starts.size
+            if rows is not None and self.payload is not None:
+                self.payload.add(rows)
             if self.arrivals.order == "watermark":
                 self.arrivals.wait(starts, ends, ids)
             else:

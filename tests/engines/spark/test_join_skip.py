@@ -26,12 +26,12 @@ def test_a_forest_is_the_broadcast_side_of_a_join(spark):
     many = many.append_column("i", pa.array(range(300)))
     windows = tl.StabForest.build([10, 400, 401], [20, 402, 700])
     windows.append(800)
-    expected = tl.join(many, windows, columns=["i", "event"])
+    expected = tl.join(many, windows, columns=["i", "id"])
     frame = spark.createDataFrame(many).repartition(3)
     assert tl.explain(tl.join, frame, windows)["strategy"] == "broadcast"
-    found = tl.join(frame, windows, columns=["i", "event"])
+    found = tl.join(frame, windows, columns=["i", "id"])
     assert sorted(map(tuple, found.collect())) == sorted(zip(*expected.to_pydict().values(), strict=True))
-    assert max(expected["event"].to_pylist()) == 3
+    assert max(expected["id"].to_pylist()) == 3
 
 
 def test_a_forest_keeps_its_axis_beside_a_dataframe(spark):
@@ -47,7 +47,7 @@ def test_a_forest_keeps_its_axis_beside_a_dataframe(spark):
         "zoned": tl.StabForest.build([datetime(2024, 4, 1, tzinfo=UTC)], [None]),
     }
     for name, frame in frames.items():
-        assert tl.join(frame, forests[name], columns=["event"]).count() == 1
+        assert tl.join(frame, forests[name], columns=["id"]).count() == 1
         for other, forest in forests.items():
             if other != name:
                 with pytest.raises(tl.InvalidInputError, match="do not share a time axis"):

@@ -6,6 +6,7 @@ Each method loads the module of its verb when it is first called: a verb costs n
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from timeloom.engines.tables.marks import is_index
 from timeloom.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class LocalEngine:
 
     def join(self, left: object, right: object, request: "JoinRequest") -> Any:
         """Pair the rows whose periods are in a relation."""
+        if is_index(left) or is_index(right):
+            from timeloom.engines.local.indexed import join as through_index
+
+            if (found := through_index(left, right, request)) is not None:
+                return found
         from timeloom.engines.local.join import join
 
         return join(left, right, request)
@@ -52,6 +58,11 @@ class LocalEngine:
 
     def count_join(self, left: object, right: object, request: "CountRequest") -> Any:
         """Count the right rows of each left row."""
+        if is_index(right):
+            from timeloom.engines.local.indexed import count_join as through_index
+
+            if (found := through_index(left, right, request)) is not None:
+                return found
         from timeloom.engines.local.count_join import count_join
 
         return count_join(left, right, request)
@@ -134,6 +145,11 @@ class LocalEngine:
 
     def stab(self, df: object, request: "StabRequest") -> Any:
         """Keep the rows that are active at an instant."""
+        if is_index(df):
+            from timeloom.engines.local.indexed import stab as through_index
+
+            if (found := through_index(df, request)) is not None:
+                return found
         from timeloom.engines.local.stab import stab
 
         return stab(df, request)

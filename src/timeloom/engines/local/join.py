@@ -23,6 +23,7 @@ from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
+from timeloom.engines.tables.windows import keys_within, window_bounds
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -42,6 +43,7 @@ class LocalJoin:
         self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
         self.axis = same_axis(self.left.ticks.type, self.right.ticks.type)
         self.boxes = request.relation.boxes(self.axis)
+        self.window = window_bounds(request.window, self.left.ticks.type, self.boxes)
         self.writer = PeriodWriter.of([self.left.ticks, self.right.ticks], request.policy)
 
     @cached_property
@@ -61,6 +63,10 @@ class LocalJoin:
         if self.request.keys:
             names = list(self.request.keys.left), list(self.request.keys.right)
             left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+        if self.window is not None:
+            left_keys = keys_within(self.window, self.left.starts, self.left.ends, left_keys)
+            right_keys = keys_within(self.window, self.right.starts, self.right.ends, right_keys)
+            count = max(1, count)
         return Problem.of(
             Side(self.left.starts, self.left.ends, left_keys),
             Side(self.right.starts, self.right.ends, right_keys),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from timeloom.errors import UsageError
-from timeloom.model.join import refuse_max_rows
+from timeloom.model.join import refuse_max_rows, refuse_window
 from timeloom.model.sequenced import refuse_at_once
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class SparkEngine:
         from timeloom.engines.spark.join import join
 
         refuse_max_rows(request.max_rows)
+        refuse_window(request.window)
         return join(left, right, request)
 
     def join_batches(
@@ -49,6 +50,7 @@ class SparkEngine:
         from timeloom.engines.spark.join import explain_join
 
         refuse_max_rows(request.max_rows)
+        refuse_window(request.window)
         return explain_join(left, right, request)
 
     def count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> Any:

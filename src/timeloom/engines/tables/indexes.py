@@ -6,15 +6,15 @@ engines. As every index exports Arrow, a verb that has no way of its own for ind
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.ticks import TimeType
-from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import Forest
+from timeloom.model.period import Period
 
 
 class IndexedEvents(Protocol):
@@ -22,7 +22,7 @@ class IndexedEvents(Protocol):
 
     forest: Forest
     kind: TimeType | None
-    period: tuple[str, str]
+    period: Period
 
     def __len__(self) -> int: ...
 
@@ -36,8 +36,8 @@ class IndexedEvents(Protocol):
     def columns(self, names: Sequence[str], positions: NDArray[np.integer]) -> "list[pa.Array | pa.ChunkedArray]":
         """Some columns of the events at these positions."""
 
-    def rows(self, positions: NDArray[np.integer]) -> Ticks:
-        """The places of events in the table that the index exports."""
+    def order(self, positions: NDArray[np.integer]) -> "NDArray[np.integer]":
+        """The same positions in the order of the table that the index exports."""
 
 
 class PeriodIndex(Protocol):
@@ -45,8 +45,3 @@ class PeriodIndex(Protocol):
 
     def __timeloom_index__(self) -> AbstractContextManager[IndexedEvents]:
         """Hold a state for as long as it is read."""
-
-
-def is_index(frame: Any) -> bool:
-    """Tell an index from any other table."""
-    return hasattr(type(frame), "__timeloom_index__")

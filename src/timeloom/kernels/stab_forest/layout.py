@@ -154,7 +154,7 @@ def resized(forest: Forest, capacity: int) -> Forest:
     return copy
 
 
-def ends_of(forest: Forest, positions: Ticks | slice) -> Ticks:
+def ends_of(forest: Forest, positions: NDArray[np.integer] | slice) -> Ticks:
     """When some events end, as an array of its own."""
     ends = np.array(forest.ends[positions])
     if forest.counts[LATE]:

@@ -8,10 +8,13 @@ shorter, it is read instead. What either way meets and the rectangle does not ho
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import MAX_ROWS, Ticks
+from timeloom.kernels.rectangles import saturated_range
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NEVER, Forest, end_at
-from timeloom.kernels.stab_forest.stab import NO_MARKS, count_at, stab_into
+from timeloom.kernels.stab_forest.stab import count_at, stab_into
 
+ROW, FILL, NEEDED, TAKEN = range(4)
+Limits = tuple[int, int, int, int]
 SHORT = 64
 """A run of so many events is read without asking for a shorter way."""
 
@@ -68,7 +71,7 @@ def search(
     if at + steps > out.size:
         return at + steps, 0
     if stabs:
-        fill = stab_into(forest, t, NO_MARKS, out, at)
+        fill = stab_into(forest, t, out[:0], out, at)
         if fill + steps > out.size:
             return fill + steps, 0
         steps += fill - at
@@ -85,62 +88,103 @@ def search(
 
 
 @compiled
-def search_rows(
-    forest: Forest, starts: tuple[Ticks, Ticks], ends: tuple[Ticks, Ticks], state: Ticks, offsets: Ticks, out: Ticks
-) -> bool:
-    """Answer rectangles from the state on until the output is full; tell whether all are answered.
+def rectangle(
+    start: int, end: int, by_start: Limits, by_end: Limits, window: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """The rectangle of one row: bounds of a relation, and of a window into which both periods must reach."""
+    if start >= window[1] or end <= window[0]:
+        return FOREVER, NEVER, FOREVER, NEVER
+    low_start, high_start = saturated_range(start, end, by_start)
+    low_end, high_end = saturated_range(start, end, by_end)
+    if window[0] != NEVER:
+        low_end = max(low_end, window[0] + 1)
+    if window[1] != FOREVER:
+        high_start = min(high_start, window[1] - 1)
+    return low_start, high_start, low_end, high_end
 
-    The state is the next row, the room that it needs, and how many steps were taken.
+
+@compiled
+def search_rows(
+    forest: Forest,
+    starts: Ticks,
+    ends: Ticks,
+    by_start: Limits,
+    by_end: Limits,
+    window: tuple[int, int],
+    state: Ticks,
+    rows: Ticks,
+    out: Ticks,
+) -> bool:
+    """Write each row with each of its events, from the state on until the output is full; tell whether that is all.
+
+    The state is the next row, the fill, the room that the next row needs, and how many steps were taken.
     """
-    row = state[0]
-    while row < offsets.size - 1:
-        fill, steps = search(forest, starts[0][row], starts[1][row], ends[0][row], ends[1][row], out, offsets[row])
+    row, at = state[ROW], state[FILL]
+    while row < starts.size:
+        low_start, high_start, low_end, high_end = rectangle(starts[row], ends[row], by_start, by_end, window)
+        fill, steps = search(forest, low_start, high_start, low_end, high_end, out, at)
         if fill > out.size:
-            state[0], state[1] = row, fill
+            state[ROW], state[FILL], state[NEEDED] = row, at, fill
             return False
-        state[2] += steps
-        row += 1
-        offsets[row] = fill
-    state[0] = row
+        for found in range(at, fill):
+            rows[found] = row
+        state[TAKEN] += steps
+        row, at = row + 1, fill
+    state[ROW], state[FILL] = row, at
     return True
 
 
-def search_many(forest: Forest, starts: tuple[Ticks, Ticks], ends: tuple[Ticks, Ticks]) -> tuple[Ticks, Ticks, int]:
-    """The positions of each rectangle's events, ``positions[offsets[j]:offsets[j + 1]]``, and how many were met.
+class TooMany(Exception):  # noqa: N818 - a signal, never seen by users
+    """More events were found than the caller wants to have listed."""
 
-    Rectangles are given as least and greatest start, least and greatest end, all included.
+
+def search_many(
+    forest: Forest,
+    starts: Ticks,
+    ends: Ticks,
+    by_start: Limits,
+    by_end: Limits,
+    window: tuple[int, int] = (NEVER, FOREVER),
+    most: int = MAX_ROWS,
+) -> tuple[Ticks, Ticks, int]:
+    """Each row with each event that lies in its rectangle, as rows and positions; and how many events were met.
+
+    The limits bound the start, and the end, of an event against the start and the end of the row.
     """
-    offsets, state = np.zeros(starts[0].size + 1, np.int64), np.zeros(3, np.int64)
-    out = np.empty(max(256, 2 * starts[0].size), np.int64)
-    while not search_rows(forest, starts, ends, state, offsets, out):
-        used = int(offsets[state[0]])
-        wider = np.empty(max(2 * out.size, int(state[1])), np.int64)
-        wider[:used] = out[:used]
-        out = wider
-    return offsets, out[: offsets[-1]], int(state[2])
+    state = np.zeros(4, np.int64)
+    rows, out = np.empty(256, np.int64), np.empty(256, np.int64)
+    while not search_rows(forest, starts, ends, by_start, by_end, window, state, rows, out):
+        used, needed = int(state[FILL]), int(state[NEEDED])
+        if needed > most:
+            raise TooMany
+        room = max(2 * out.size, needed)
+        rows, out = (np.concatenate([part[:used], np.empty(room - used, np.int64)]) for part in (rows, out))
+    return rows[: state[FILL]], out[: state[FILL]], int(state[TAKEN])
 
 
 @compiled
 def count_rows(
-    forest: Forest, starts: tuple[Ticks, Ticks], ends: tuple[Ticks, Ticks], begin: int, found: Ticks
+    forest: Forest,
+    starts: Ticks,
+    ends: Ticks,
+    by_start: Limits,
+    by_end: Limits,
+    begin: int,
+    found: Ticks,
 ) -> None:
-    """Count the events of each rectangle, from a row on; a rectangle that only ranks bound needs no look at events."""
+    """Add to each row the number of its events, from a row on; where ranks tell it, no event is looked at."""
     out, events = np.empty(256, np.int64), forest.counts[EVENTS]
     for row in range(found.size):
-        low_start, high_start, low_end, high_end = (
-            starts[0][begin + row],
-            starts[1][begin + row],
-            ends[0][begin + row],
-            ends[1][begin + row],
+        low_start, high_start, low_end, high_end = rectangle(
+            starts[begin + row], ends[begin + row], by_start, by_end, (NEVER, FOREVER)
         )
-        if low_start == NEVER and high_end == FOREVER and low_end != NEVER:
-            t = min(low_end - 1, high_start)
-            last = rank_through(forest.starts, events, high_start) - rank_through(forest.starts, events, t)
-            if low_end - 1 <= high_start:
-                found[row] = count_at(forest, t) + last
-                continue
+        if low_start == NEVER and high_end == FOREVER and low_end != NEVER and low_end - 1 <= high_start:
+            t = low_end - 1
+            later = rank_through(forest.starts, events, high_start) - rank_through(forest.starts, events, t)
+            found[row] += count_at(forest, t) + later
+            continue
         fill, _ = search(forest, low_start, high_start, low_end, high_end, out, 0)
         while fill > out.size:
             out = np.empty(2 * fill, np.int64)
             fill, _ = search(forest, low_start, high_start, low_end, high_end, out, 0)
-        found[row] = fill
+        found[row] += fill

@@ -1,0 +1,132 @@
+"""The rows that a forest's events carry: an Arrow table that grows with the forest, a row for each event, by id."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.tables.validity import admit
+from timeloom.errors import InvalidInputError, UsageError, shown
+from timeloom.kernels.order import Ticks
+from timeloom.model.period import Period, PeriodLike
+from timeloom.model.policy import Policy
+
+
+class Payload:
+    """Rows in the order of ids. Pieces double in size, so that growing by single rows costs logarithmic time.
+
+    All that changes it holds the forest's lock; a table that was handed out stays as it is.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self.schema: pa.Schema = table.schema
+        self._pieces = [table]
+        self._rows: list[Mapping[str, Any]] = []
+
+    def __len__(self) -> int:
+        return sum((int(piece.num_rows) for piece in self._pieces), len(self._rows))
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        if self._rows:
+            self._pieces.append(pa.Table.from_pylist(self._rows, schema=self.schema))
+            self._rows = []
+        pieces = self._pieces
+        while len(pieces) > 1 and pieces[-2].num_rows < 2 * pieces[-1].num_rows:
+            pieces[-2:] = [pa.concat_tables(pieces[-2:]).combine_chunks()]
+        return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces)
+
+    def replace(self, table: pa.Table) -> None:
+        """Go on with other rows of the same columns."""
+        self._pieces, self._rows = [table], []
+
+    def add_row(self, row: Mapping[str, Any]) -> None:
+        """Add one row that `require_row` has let pass."""
+        self._rows.append(row)
+
+    def add(self, table: pa.Table) -> None:
+        """Add rows that `require_rows` has let pass."""
+        self.table()
+        self._pieces.append(table)
+
+
+def read_payload(payload: object, events: int) -> pa.Table:
+    """Read a table that has a row for each event."""
+    table, _ = to_arrow(payload, "payload")
+    if table.num_rows != events:
+        raise UsageError(
+            f"the payload has {table.num_rows} rows, and there are {events} events; give one row for each event"
+        )
+    return table
+
+
+def carried_period(payload: pa.Table, period: PeriodLike) -> Period:
+    """The period of a forest's rows: the payload's own, or half-open columns that are put in front of it."""
+    read = Period.of(period)
+    return read if read.start in payload.column_names else Period(read.start, read.end)
+
+
+def carried(payload: object, period: PeriodLike, kind: TimeType | None, starts: Ticks, ends: Ticks) -> pa.Table:
+    """Read a payload; if it has period columns they must tell the periods of the events."""
+    table = read_payload(payload, starts.size)
+    read = Period.of(period)
+    names = read.start, read.end
+    present = [name for name in names if name in table.column_names]
+    if not present:
+        return table
+    if len(present) == 1:
+        raise UsageError(f"the payload has {present[0]!r}, but not both of {names}; give it both columns, or none")
+    rows = admit(table, read, "payload", Policy())
+    wrong = np.flatnonzero((rows.starts != starts) | (rows.ends != ends))
+    if wrong.size or (kind is not None and rows.ticks.type.axis is not kind.axis):
+        first = f", first in row {wrong[0]}" if wrong.size else ""
+        raise InvalidInputError(
+            f"the payload's columns {names} differ from the events' periods in {wrong.size} of {starts.size} rows"
+            f"{first}; give equal ones, name the payload's period by period=, or leave these columns out"
+        )
+    return table
+
+
+def require_rows(payload: Payload | None, given: object, events: int) -> pa.Table | None:
+    """The rows for some more events, as a forest with this payload needs them; a forest without one takes none."""
+    if payload is None and given is None:
+        return None
+    _require_both(payload, given, "a table")
+    table = read_payload(given, events)
+    try:
+        return table.select(payload.schema.names).cast(payload.schema)  # type: ignore[union-attr]
+    except (KeyError, pa.ArrowException, ValueError) as error:
+        raise InvalidInputError(
+            f"the payload does not fit the forest's columns ({error}); {_wanted(payload)}"
+        ) from error
+
+
+def require_row(payload: Payload | None, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The row of one more event, checked; columns that it leaves out are null."""
+    if payload is None and given is None:
+        return None
+    _require_both(payload, given, "a mapping")
+    if not isinstance(given, Mapping) or not set(given) <= set(payload.schema.names):  # type: ignore[union-attr]
+        raise UsageError(f"payload={shown(given)} is no row of this forest; {_wanted(payload)}")
+    try:
+        pa.Table.from_pylist([given], schema=payload.schema)  # type: ignore[union-attr]
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidInputError(f"payload={shown(given)} does not fit ({error}); {_wanted(payload)}") from error
+    return given
+
+
+def _require_both(payload: Payload | None, given: object, kind: str) -> None:
+    if payload is None:
+        raise UsageError("this forest carries no payload; build it with payload= to give its events rows")
+    if given is None:
+        raise UsageError(
+            f"this forest carries a payload; give the new events theirs as payload={kind}; {_wanted(payload)}"
+        )
+
+
+def _wanted(payload: Payload | None) -> str:
+    columns = [] if payload is None else [f"{field.name} ({field.type})" for field in payload.schema]
+    return f"expected the columns {', '.join(columns)}"

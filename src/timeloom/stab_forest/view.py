@@ -1,0 +1,82 @@
+"""One state of a forest as rows of a table: what verbs read of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.tables.taking import taken
+from timeloom.engines.tables.ticks import TimeType
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest.layout import ends_of
+from timeloom.model.period import Period
+from timeloom.model.ticks import FOREVER, Axis
+from timeloom.stab_forest.index import EventIndex
+from timeloom.stab_forest.instants import INTEGER
+
+OWN = ("id", "start", "end")
+"""The columns of a forest without a payload."""
+
+
+class ForestView:
+    """A pinned index with its columns: those of its payload, with the period in front if that has none; or ``OWN``."""
+
+    def __init__(self, index: EventIndex, kind: TimeType | None, period: Period, payload: pa.Table | None) -> None:
+        self.index, self.forest = index, index.forest
+        self.kind, self.period, self.payload = kind, period, payload
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        if self.payload is None:
+            return list(OWN)
+        names: list[str] = self.payload.column_names
+        return names if self.period.start in names else [self.period.start, self.period.end, *names]
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        none = np.zeros(0, np.int64)
+        columns = self.columns(self.column_names, none)
+        return pa.schema([(name, column.type) for name, column in zip(self.column_names, columns, strict=True)])
+
+    def columns(self, names: Sequence[str], positions: NDArray[np.integer]) -> "list[pa.Array | pa.ChunkedArray]":
+        """Some columns of the events at these positions."""
+        found: dict[str, pa.Array | pa.ChunkedArray] = {}
+        payload, kind = self.payload, self.kind or INTEGER
+        rows = None
+        for name in names:
+            if payload is not None and name in payload.column_names:
+                rows = pa.array(self.index.ranks(positions)) if rows is None else rows
+                found[name] = taken(payload[name], rows, name)
+            elif name == self.period.start:
+                found[name] = _times(self.forest.starts[positions], kind)
+            elif name == self.period.end:
+                found[name] = _times(ends_of(self.forest, positions), kind)
+            else:
+                found[name] = _plain(self.index.names(positions), pa.int64())
+        return [found[name] for name in names]
+
+    def order(self, positions: NDArray[np.integer]) -> "NDArray[np.integer]":
+        """The same positions by ascending id."""
+        ids = self.index.ids
+        return np.sort(positions) if ids is None else positions[np.argsort(ids[positions], kind="stable")]
+
+    def table(self) -> pa.Table:
+        """All events, by id."""
+        positions = self.order(np.arange(len(self)))
+        return pa.Table.from_arrays(self.columns(self.column_names, positions), names=self.column_names)
+
+
+def _times(ticks: Ticks, kind: TimeType) -> pa.Array:
+    """Ticks as values of their axis; open ends are null."""
+    if ticks.size and int(ticks.max()) == FOREVER:
+        return kind.to_arrow(ticks, ticks == FOREVER)
+    return kind.to_arrow(ticks) if kind.axis is Axis.DATE else _plain(ticks, kind.arrow)
+
+
+def _plain(values: Ticks, kind: pa.DataType) -> pa.Array:
+    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(values)])
