@@ -146,6 +146,15 @@ class Arrivals:
             ids.append(heappop(self._heap)[1])
         return self._columns(ids, [self._periods.pop(event) for event in ids])
 
+    def forget(self, before: int) -> int:
+        """Drop the events that wait and have ended by an instant; answers how many."""
+        ended = {event for event, (_, end) in self._periods.items() if end <= before}
+        if ended:
+            self._periods = {event: period for event, period in self._periods.items() if event not in ended}
+            self._heap = [entry for entry in self._heap if entry[1] not in ended]
+            heapify(self._heap)
+        return len(ended)
+
     def waiting(self) -> tuple[Ticks, Ticks, Ticks]:
         """The events that wait for the watermark, by ascending id: starts, ends, ids."""
         ids = sorted(self._periods)

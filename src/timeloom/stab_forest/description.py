@@ -26,7 +26,8 @@ def described(shared: SharedIndex) -> dict[str, Any]:
     with shared.lock:
         index, kind = shared.pin(), shared.arrivals.axis
         facts = {
-            "events": shared.events,
+            "events": shared.events - shared.forgotten,
+            "forgotten": shared.forgotten,
             "not settled": len(shared.arrivals),
             "axis": None if kind is None else kind.axis.value,
             "order": shared.arrivals.order,

@@ -35,6 +35,7 @@ from timeloom.stab_forest.instants import (
     table_events,
     written,
 )
+from timeloom.stab_forest.life import forget, merged
 from timeloom.stab_forest.payload import Payload, carried, carried_period
 from timeloom.stab_forest.persistence import load_forest, packed, save_forest, unpacked
 from timeloom.stab_forest.reaching import SOON_JOINED, Variant, pairs, reach, threshold_of
@@ -128,7 +129,7 @@ class StabForest:
         return self._shared.viewed()
 
     def __len__(self) -> int:
-        return self._shared.events
+        return self._shared.events - self._shared.forgotten
 
     def __repr__(self) -> str:
         return f"StabForest({len(self)} events, order={self._shared.arrivals.order!r})"
@@ -406,9 +407,38 @@ class StabForest:
         return left, right
 
     @checked
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to one Arrow IPC file, with a format version and a hash of all that is in it."""
-        save_forest(path, self._shared)
+    def forget(self, *, before: Any) -> int:
+        """Drop the events that have ended by an instant, and their rows; answers how many.
+
+        Ids stay as they are. Instants from ``before`` on are answered as ever, earlier ones only by what is left.
+
+        >>> forest = StabForest.build([0, 2, 4], [3, 4, 9])
+        >>> forest.forget(before=4), len(forest), forest.stab(5).tolist()
+        (2, 1, [2])
+        """
+        return forget(self._shared, one_tick(before, self._shared.arrivals.axis, "before"))
+
+    @checked
+    def merge(self, other: "StabForest") -> "StabForest":
+        """A new forest with the events of both; the ids of the other one follow those of this one.
+
+        >>> both = StabForest.build([0, 2], [3, 4]).merge(StabForest.build([1], [9]))
+        >>> both.stab(2).tolist(), len(both)
+        ([2, 0, 1], 3)
+        """
+        result = StabForest(order=self._shared.arrivals.order)
+        result._shared = merged(self._shared, other._shared)
+        return result
+
+    @checked
+    def save(self, path: str | os.PathLike[str], *, incremental: bool = False) -> None:
+        """Write the forest to one Arrow IPC file, with a format version and a hash of all that is in it.
+
+        With ``incremental`` the first save of a forest to a path writes the file, and later ones, also after `load`,
+        append what has changed to a log beside it (``path`` and ``.log``). When the log has become long the file is
+        written anew. `load` reads both.
+        """
+        save_forest(path, self._shared, incremental=incremental)
 
     @classmethod
     @checked

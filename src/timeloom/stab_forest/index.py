@@ -24,7 +24,7 @@ from timeloom.kernels.stab_forest.layout import (
 class EventIndex:
     """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
 
-    ``places[id]`` is its position, once anyone has asked. If events have been forgotten, ``kept`` holds the ids that
+    ``places`` knows positions by id, once anyone has asked. If events have been forgotten, ``kept`` holds the ids that
     were left then, in ascending order, and the first id that came later. While ``readers`` is not 0 nothing here may
     change: whoever wants to change something changes a copy. ``moved`` counts the events that maintenance wrote again.
     """
@@ -33,6 +33,7 @@ class EventIndex:
         self.forest = allocate(0) if forest is None else forest
         self.ids = ids
         self.places: Positions | None = None
+        self._base = 0
         self.kept: tuple[Ticks, int] | None = None
         self.readers = 0
         self.moved = 0
@@ -40,6 +41,7 @@ class EventIndex:
     def copied(self) -> "EventIndex":
         """A copy of its own arrays, with room to grow; places are kept up in the copy only."""
         copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
+        copy._base = self._base
         copy.places, copy.kept, copy.moved = self.places, self.kept, self.moved + len(self)
         if copy.ids is not None:
             copy.ids = np.resize(copy.ids, copy.forest.starts.size)
@@ -80,7 +82,10 @@ class EventIndex:
 
     def ranks(self, positions: NDArray[np.integer]) -> Ticks:
         """How many ids lesser than those at these positions have not been forgotten."""
-        ids = self.names(positions)
+        return self.ranks_of(self.names(positions))
+
+    def ranks_of(self, ids: Ticks) -> Ticks:
+        """How many lesser ids than these have not been forgotten."""
         if self.kept is None:
             return ids
         known, following = self.kept
@@ -108,18 +113,25 @@ class EventIndex:
             append_events(self.forest, starts[shared:], ends[shared:])
 
     def locate(self, event: int) -> int:
-        """The position of an event."""
+        """The position of an event, -1 if it is not here."""
         if self.ids is None:
             return event
+        if not len(self):
+            return -1
         if self.places is None:
             ids = self.ids[: len(self)]
-            self.places = np.zeros(_roomy(int(ids.max()) + 1), np.int32)
-            self.places[ids] = np.arange(len(self), dtype=np.int32)
-        return int(self.places[event])
+            self._base = int(ids.min())
+            self.places = np.zeros(_roomy(int(ids.max()) + 1 - self._base), np.int32)
+            self.places[ids - self._base] = np.arange(len(self), dtype=np.int32)
+        place = event - self._base
+        position = int(self.places[place]) if 0 <= place < self.places.size else 0
+        return position if position < len(self) and self.ids[position] == event else -1
 
-    def event(self, event: int) -> tuple[int, int]:
-        """The start and the end of an event."""
+    def event(self, event: int) -> tuple[int, int] | None:
+        """The start and the end of an event, None if it is not here."""
         position = self.locate(event)
+        if position < 0:
+            return None
         return int(self.forest.starts[position]), int(end_at(self.forest, position))
 
     def finish(self, event: int, end: int) -> None:
@@ -171,10 +183,13 @@ class EventIndex:
         """Note where some events stand, if anyone has asked for places."""
         if self.places is None:
             return
-        most = int(ids.max()) + 1
+        if int(ids.min()) < self._base:
+            self.places = None
+            return
+        most = int(ids.max()) + 1 - self._base
         if most > self.places.size:
             self.places = np.resize(self.places, _roomy(most))
-        self.places[ids] = positions
+        self.places[ids - self._base] = positions
 
     def _restore_tail(self, tail: int, before: int, end: int) -> None:
         """Sort a grown tail into runs; one that goes on in order stays one run.

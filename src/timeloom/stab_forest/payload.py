@@ -66,7 +66,11 @@ def read_payload(payload: object, events: int) -> pa.Table:
 def carried_period(payload: pa.Table, period: PeriodLike) -> Period:
     """The period of a forest's rows: the payload's own, or half-open columns that are put in front of it."""
     read = Period.of(period)
-    return read if read.start in payload.column_names else Period(read.start, read.end)
+    if read.start not in payload.column_names:
+        return Period(read.start, read.end)
+    if read.open_end is not None:
+        raise UsageError(f"open_end={shown(read.open_end)}: a payload's open ends must be null; replace the sentinels")
+    return read
 
 
 def carried(payload: object, period: PeriodLike, kind: TimeType | None, starts: Ticks, ends: Ticks) -> pa.Table:

@@ -9,19 +9,22 @@ that writers get their turn.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from threading import Condition, RLock
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import InvalidInputError
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import MAX_ROWS, Ticks
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import INTEGER, one_end, require_axis, written
+from timeloom.stab_forest.journal import ADD, ADVANCE, FINISH, FORGET, Journal
 from timeloom.stab_forest.payload import Payload, require_row, require_rows
 from timeloom.stab_forest.view import ForestView
 
@@ -40,6 +43,8 @@ class SharedIndex:
         self.arrivals = arrivals
         self.index = EventIndex() if index is None else index
         self.events = events
+        self.forgotten = 0
+        self.journal: Journal | None = None
         self.period = Period()
         self.payload: Payload | None = None
         self._readers_left = Condition(self.lock)
@@ -125,8 +130,12 @@ class SharedIndex:
         """Accept one event."""
         with self.lock:
             event = self.events
+            if event >= MAX_ROWS:
+                raise no_more_ids()
             self.arrivals.accept(event, start, end)
             self.events = event + 1
+            if self.journal is not None:
+                self.journal.operations.append((ADD, start, end))
             if event % BUFFER == 0 and self.arrivals.due:
                 self.settle()
             return event
@@ -140,6 +149,8 @@ class SharedIndex:
             self.arrivals.axis = self.arrivals.axis or kind
             if row is not None and self.payload is not None:
                 self.payload.add_row(row)
+                if self.journal is not None:
+                    self.journal.rows.append(pa.Table.from_pylist([row], schema=self.payload.schema))
             return event
 
     def extend(self, kind: TimeType | None, starts: Ticks, ends: Ticks, payload: object = None) -> None:
@@ -149,12 +160,17 @@ class SharedIndex:
             rows = require_rows(self.payload, payload, starts.size)
             require_axis(self.arrivals.axis, kind, "the events")
             index.require_room(len(self.arrivals) + starts.size)
+            if self.events + starts.size > MAX_ROWS:
+                raise no_more_ids()
             self.arrivals.accept_many(starts, ends)
             self.arrivals.axis = self.arrivals.axis or kind
             ids = np.arange(self.events, self.events + starts.size)
             self.events += starts.size
             if rows is not None and self.payload is not None:
                 self.payload.add(rows)
+            if self.journal is not None:
+                self.journal.operations += zip(repeat(ADD), starts.tolist(), ends.tolist(), strict=False)
+                self.journal.rows += [] if rows is None else [rows]
             if self.arrivals.order == "watermark":
                 self.arrivals.wait(starts, ends, ids)
             else:
@@ -166,6 +182,8 @@ class SharedIndex:
             require_axis(self.arrivals.axis, kind, "the watermark")
             self.arrivals.advance(watermark)
             self.arrivals.axis = self.arrivals.axis or kind
+            if self.journal is not None:
+                self.journal.operations.append((ADVANCE, watermark, 0))
             self.settle()
 
     def follow(self, event: int) -> int:
@@ -180,19 +198,30 @@ class SharedIndex:
     def finish(self, event: int, end: Any) -> None:
         """Give an open event its end."""
         with self.lock:
-            index = self.writable()
-            waits = self.arrivals.period(event)
-            start, known = index.event(event) if waits is None else waits
+            start, known = self._event(event)
             if known != FOREVER:
                 raise InvalidInputError(f"event {event} is finished already; an event ends only once")
             plain = type(end) is int and self.arrivals.axis is INTEGER and start < end < FOREVER
             last = end if plain else one_end(end, start, self.arrivals.axis)
             if last == FOREVER:
                 raise InvalidInputError(f"end={end!r} leaves event {event} open; expected an end before {FOREVER}")
-            if waits is None:
-                index.finish(event, last)
+            self.finish_at(event, last)
+
+    def finish_at(self, event: int, end: int) -> None:
+        """Give an open event its end in ticks."""
+        with self.lock:
+            index = self.writable()
+            if self.arrivals.period(event) is None:
+                index.finish(event, end)
             else:
-                self.arrivals.finish(event, last)
+                self.arrivals.finish(event, end)
+            if self.journal is not None:
+                self.journal.operations.append((FINISH, event, end))
+
+    def note_forgotten(self, before: int) -> None:
+        """Write down that all was forgotten that had ended by an instant; the lock must be held."""
+        if self.journal is not None:
+            self.journal.operations.append((FORGET, before, 0))
 
     def _event(self, event: int) -> tuple[int, int]:
         waits = self.arrivals.period(event)
@@ -200,4 +229,12 @@ class SharedIndex:
             return waits
         if not 0 <= event < self.events:
             raise InvalidInputError(f"there is no event {event}; expected an id from 0 to {self.events - 1}")
-        return self.index.event(event)
+        found = self.index.event(event)
+        if found is None:
+            raise InvalidInputError(f"event {event} was forgotten: it had ended before the instant given to forget()")
+        return found
+
+
+def no_more_ids() -> InvalidInputError:
+    """The error for a forest that has given out every id there is."""
+    return InvalidInputError(f"all {MAX_ROWS} ids of this forest are used; build a new one from its table()")
