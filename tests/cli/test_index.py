@@ -26,10 +26,11 @@ def test_an_index_is_built_and_described(events, capsys):
     assert facts.pop("bytes") > 0
     assert facts == {
         "events": 3,
+        "forgotten": 0,
         "not settled": 0,
         "open": 1,
         "axis": "integer",
-        "order": "start_end",
+        "order": "start",
         "first start": 1,
         "last start": 8,
         "last end": 9,

@@ -1,15 +1,39 @@
-"""``timeloom index build`` and ``timeloom index info``: stab-forests in files."""
+"""``timeloom index``: stab-forests in files, built, asked, grown and thinned out."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import click
 
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import with_debug
-from timeloom.cli.texts import parse_period
+from timeloom.cli.texts import parse_period, parse_value
+
+SUFFIXES = (".idx", ".index")
+"""How the names of indexes end where a command also takes tables."""
+
+_OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is CSV to the screen.")
+_PERIOD = click.option(
+    "--period", default="start,end", show_default=True, metavar="START,END", help="The period columns."
+)
+_CLOSED = click.option("--closed", help="Which ends belong to the periods: left (default), right, both, neither.")
+_OPEN_END = click.option("--open-end", multiple=True, help="An end that means 'until further notice', as null does.")
 
 
-@click.group("index", short_help="Build an index of a table's periods, or describe one")
+def is_index_file(path: str) -> bool:
+    """Tell the name of an index from that of a table."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def load(path: str) -> Any:
+    """Read an index."""
+    from timeloom.stab_forest.forest import StabForest
+
+    return StabForest.load(path)
+
+
+@click.group("index", short_help="Build an index of a table's periods, ask it, let it grow")
 def command() -> None:
     """Stab-forests in files: which rows are active at an instant, without reading the table."""
 
@@ -18,17 +42,19 @@ def command() -> None:
 @command.command("build", short_help="Index the periods of a table")
 @click.argument("table")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the index.")
-@click.option("--period", default="start,end", show_default=True, metavar="START,END", help="The period columns.")
-@click.option("--closed", help="Which ends belong to the periods: left (default), right, both, neither.")
-@click.option("--open-end", multiple=True, help="An end that means 'until further notice', as null does.")
-def build(table: str, output: str, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
+@click.option("--payload", is_flag=True, help="Carry the table's rows, so that queries return them.")
+@_PERIOD
+@_CLOSED
+@_OPEN_END
+def build(table: str, output: str, payload: bool, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
     """Index the periods of a table; the ids of events are row numbers, from 0."""
     from timeloom.pipeline.tables.files import read_table
     from timeloom.stab_forest.forest import StabForest
 
     columns = parse_period("period", period, closed, open_end)
     with working(f"indexing {table} → {output}"):
-        forest = StabForest.build(read_table(table), period=columns)
+        rows = read_table(table)
+        forest = StabForest.build(rows, period=columns, order="start", payload=rows if payload else None)
         forest.save(output)
     say(f"{len(forest):,} events to {output}")
 
@@ -39,12 +65,103 @@ def build(table: str, output: str, period: str, closed: str | None, open_end: tu
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(file: str, as_json: bool) -> None:
     """Check an index and say what it holds."""
-    from timeloom.stab_forest.forest import StabForest
-
-    facts = StabForest.load(file).describe()
+    facts = load(file).describe()
     if as_json:
         click.echo(json.dumps(facts, default=str))
         return
     width = max(map(len, facts))
     for name, value in facts.items():
         click.echo(f"{name:<{width}}  {value}")
+
+
+@with_debug
+@command.command("stab", short_help="The events active at an instant, or at any of several")
+@click.argument("file")
+@click.option("--at", required=True, metavar="VALUE,…", help="The instants, in the index's own type.")
+@_OUTPUT
+def stab(file: str, at: str, output: str) -> None:
+    """Write the events that are active at any of the instants: their rows, or id, start and end."""
+    forest = load(file)
+    _write(forest.rows(sorted(forest.multi_stab(_instants(at)).tolist())), output)
+
+
+@with_debug
+@command.command("window", short_help="The events active at any time of a window")
+@click.argument("file")
+@click.option("--from", "begin", required=True, metavar="VALUE", help="Where the window begins.")
+@click.option("--to", "end", metavar="VALUE", help="The first instant behind the window; without it there is no end.")
+@_OUTPUT
+def window(file: str, begin: str, end: str | None, output: str) -> None:
+    """Write the events that are active at some time within a window: their rows, or id, start and end."""
+    forest = load(file)
+    found = forest.overlapping(parse_value(begin), None if end is None else parse_value(end))
+    _write(forest.rows(sorted(found.tolist())), output)
+
+
+@with_debug
+@command.command("count", short_help="How many events are active at each of some instants")
+@click.argument("file")
+@click.option("--at", required=True, metavar="VALUE,…", help="The instants, in the index's own type.")
+@_OUTPUT
+def count(file: str, at: str, output: str) -> None:
+    """Write each instant and how many events are active then."""
+    import pyarrow as pa
+
+    forest, instants = load(file), _instants(at)
+    _write(pa.table({"at": instants, "count": [forest.count(instant) for instant in instants]}), output)
+
+
+@with_debug
+@command.command("append", short_help="Add the periods of a table to an index")
+@click.argument("file")
+@click.argument("table")
+@_PERIOD
+@_CLOSED
+@_OPEN_END
+def append(file: str, table: str, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
+    """Add the events of a table, none of which may start before the last one; only they are written, to a log."""
+    from timeloom.pipeline.tables.files import read_table
+
+    columns = parse_period("period", period, closed, open_end)
+    with working(f"{table} → {file}"):
+        forest, rows = load(file), read_table(table)
+        forest.extend(
+            rows.sort_by(columns.start), period=columns, payload=_carried(forest, rows.sort_by(columns.start))
+        )
+        forest.save(file, incremental=True)
+    say(f"{rows.num_rows:,} events to {file}, which holds {len(forest):,}")
+
+
+@with_debug
+@command.command("forget", short_help="Drop the events that have ended")
+@click.argument("file")
+@click.option("--before", required=True, metavar="VALUE", help="Events that have ended by this instant are dropped.")
+def forget(file: str, before: str) -> None:
+    """Drop the events that have ended by an instant, and write the index anew."""
+    with working(f"forgetting in {file}"):
+        forest = load(file)
+        dropped = forest.forget(before=parse_value(before))
+        forest.save(file)
+    say(f"{dropped:,} events forgotten; {file} holds {len(forest):,}")
+
+
+def _carried(forest: Any, rows: Any) -> Any:
+    """The rows to add, if the index carries rows."""
+    return rows if forest.carries else None
+
+
+def _instants(text: str) -> list[Any]:
+    """Several instants with commas between."""
+    value = parse_value(text)
+    if isinstance(value, list):
+        return value
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
+
+
+def _write(table: Any, output: str) -> None:
+    from timeloom.pipeline.tables.files import format_of, write_table
+
+    format_of(output)
+    written = write_table(output, table.to_batches(), table.schema)
+    if output != "-":
+        say(f"{written:,} rows to {output}")

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeloom.engines.tables.frames import to_arrow
+from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.operators.registry import Verb
 from timeloom.pipeline.definition.signatures import options_of
@@ -23,8 +24,8 @@ class Written:
 
 
 def write_result(verb: Verb, tables: list[Any], values: dict[str, Any], output: str, rejected: str | None) -> Written:
-    """Call a verb and write its result, batch by batch if the verb can."""
-    streams = any(option.name == "batches" for option in options_of(verb))
+    """Call a verb and write its result, batch by batch if the verb can; through an index there is no need."""
+    streams = any(option.name == "batches" for option in options_of(verb)) and not any(map(is_index, tables))
     if streams and values.get("on_invalid") != "quarantine":
         batches: Iterator[pa.RecordBatch] = iter(verb.function(*tables, batches=True, **values))
         first = next(batches, None)

@@ -120,7 +120,8 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
-    """Read the tables that a command names; a file named twice is read once."""
+    """Read the tables and indexes that a command names; a file named twice is read once."""
+    from timeloom.cli.index import is_index_file, load
     from timeloom.pipeline.tables.files import read_table
 
     seen: dict[str, Any] = {}
@@ -128,7 +129,7 @@ def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
     def table(path: str) -> Any:
         if path not in seen:
             with working(f"reading {path}"):
-                seen[path] = read_table(path)
+                seen[path] = load(path) if is_index_file(path) else read_table(path)
         return seen[path]
 
     return [table(given[name]) for name in verb.inputs]

@@ -179,6 +179,23 @@ class StabForest:
         with self._shared.viewed() as view:
             return view.table()
 
+    @property
+    def carries(self) -> bool:
+        """Whether the events have a payload."""
+        return self._shared.payload is not None
+
+    def rows(self, ids: Any) -> pa.Table:
+        """The rows of some events, in the order of these ids: their payload, or ``id``, ``start`` and ``end``.
+
+        >>> forest = StabForest.build([7, 1], [9, 8])
+        >>> forest.rows(forest.stab(7)).to_pylist()[0]
+        {'id': 1, 'start': 1, 'end': 8}
+        """
+        wanted = many_ticks(ids, INTEGER, "ids")
+        with self._shared.viewed() as view:
+            positions = self._shared.positions(view.index, wanted)
+            return pa.Table.from_arrays(view.columns(view.column_names, positions), names=view.column_names)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.table().__arrow_c_stream__(requested_schema)
 

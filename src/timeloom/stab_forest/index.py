@@ -42,7 +42,8 @@ class EventIndex:
         """A copy of its own arrays, with room to grow; places are kept up in the copy only."""
         copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
         copy._base = self._base
-        copy.places, copy.kept, copy.moved = self.places, self.kept, self.moved + len(self)
+        copy.places, self.places = self.places, None
+        copy.kept, copy.moved = self.kept, self.moved + len(self)
         if copy.ids is not None:
             copy.ids = np.resize(copy.ids, copy.forest.starts.size)
         return copy
@@ -112,19 +113,33 @@ class EventIndex:
             self._sort(tail, len(self))
             append_events(self.forest, starts[shared:], ends[shared:])
 
-    def locate(self, event: int) -> int:
-        """The position of an event, -1 if it is not here."""
-        if self.ids is None:
-            return event
-        if not len(self):
-            return -1
+    def locate_all(self, events: Ticks) -> Ticks:
+        """The positions of events, -1 for each that is not here."""
+        if self.ids is None or not len(self):
+            return np.where((events >= 0) & (events < len(self)), events, -1)
+        places = self._known_places()
+        place = events - self._base
+        positions = places[np.clip(place, 0, places.size - 1)].astype(np.int64)
+        found = (place >= 0) & (place < places.size) & (self.ids[positions] == events)
+        return np.where(found, positions, -1)
+
+    def _known_places(self) -> Positions:
         if self.places is None:
-            ids = self.ids[: len(self)]
+            ids = self.ids[: len(self)]  # type: ignore[index]
             self._base = int(ids.min())
             self.places = np.zeros(_roomy(int(ids.max()) + 1 - self._base), np.int32)
             self.places[ids - self._base] = np.arange(len(self), dtype=np.int32)
+        return self.places
+
+    def locate(self, event: int) -> int:
+        """The position of an event, -1 if it is not here."""
+        if self.ids is None:
+            return event if event < len(self) else -1
+        if not len(self):
+            return -1
+        places = self._known_places()
         place = event - self._base
-        position = int(self.places[place]) if 0 <= place < self.places.size else 0
+        position = int(places[place]) if 0 <= place < places.size else 0
         return position if position < len(self) and self.ids[position] == event else -1
 
     def event(self, event: int) -> tuple[int, int] | None:

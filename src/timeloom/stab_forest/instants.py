@@ -91,7 +91,9 @@ def one_end(value: Any, start: int, kind: TimeType | None) -> int:
 
 
 def many_ticks(values: Any, kind: TimeType | None, what: str) -> Ticks:
-    """Read a list or an array of instants on a known axis."""
+    """Read a list or an array of instants on a known axis; texts in a list as single ones."""
+    if kind is not None and isinstance(values, list | tuple) and any(isinstance(value, str) for value in values):
+        return np.array([one_tick(value, kind, f"{what}[{row}]") for row, value in enumerate(values)], np.int64)
     found, ticks, missing = read_column(values, what)
     if missing.size:
         raise InvalidInputError(f"{what} has {missing.size} missing values, first row {missing[0]}; leave them out")

@@ -36,6 +36,7 @@ class Journal:
     base_bytes: int
     digest: bytes = b""
     offset: int = 0
+    stamp: "tuple[int, int, int] | None" = None
     operations: list[Operation] = field(default_factory=list)
     rows: list[pa.Table] = field(default_factory=list)
 
@@ -47,9 +48,9 @@ class Journal:
         """The file of the log."""
         return log_of(self.path)
 
-    def is_long(self) -> bool:
-        """Whether the log is so long that the file is better written anew."""
-        return self.offset > max(1 << 20, self.base_bytes // 2)
+    def goes_on(self, path: Path) -> bool:
+        """Whether the log can be continued: it is of this file, which nobody has replaced, and not yet too long."""
+        return self.path == path and self.stamp == stamp_of(path) and self.offset <= max(1 << 20, self.base_bytes // 2)
 
     def write(self, meta: dict[str, Any]) -> None:
         """Append all operations as one record, and forget them; it is on the disk when this returns."""
@@ -70,6 +71,15 @@ class Journal:
         except OSError as error:
             raise StorageError(f"{str(self.log)!r} could not be written ({error}); the forest is unchanged") from error
         self.digest, self.operations, self.rows = digest, [], []
+
+
+def stamp_of(path: Path) -> "tuple[int, int, int] | None":
+    """What tells a file from another that took its place."""
+    try:
+        known = path.stat()
+    except OSError:
+        return None
+    return known.st_ino, known.st_mtime_ns, known.st_size
 
 
 def log_of(path: Path) -> Path:

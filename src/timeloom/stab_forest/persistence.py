@@ -19,7 +19,18 @@ from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 from timeloom.stab_forest.arrivals import Arrivals, Order
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import DATE, INTEGER, TIMESTAMP
-from timeloom.stab_forest.journal import ADD, ADVANCE, FINISH, Journal, Operation, grouped, log_of, records, stream_of
+from timeloom.stab_forest.journal import (
+    ADD,
+    ADVANCE,
+    FINISH,
+    Journal,
+    Operation,
+    grouped,
+    log_of,
+    records,
+    stamp_of,
+    stream_of,
+)
 from timeloom.stab_forest.life import forget
 from timeloom.stab_forest.payload import Payload
 from timeloom.stab_forest.sharing import SharedIndex
@@ -40,7 +51,7 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
     place = Path(os.path.realpath(path))
     with shared.lock:
         journal = shared.journal
-        if incremental and journal is not None and journal.path == place and place.exists() and not journal.is_long():
+        if incremental and journal is not None and journal.goes_on(place):
             journal.write({"axis": _axis_fields(shared.arrivals.axis)})
             return
         arrays, meta = packed(shared)
@@ -58,6 +69,8 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
     finally:
         shared.release(index)
     log_of(place).unlink(missing_ok=True)
+    if incremental and shared.journal is not None and shared.journal.edition == edition:
+        shared.journal.stamp = stamp_of(place)
 
 
 def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
@@ -88,7 +101,7 @@ def load_forest(path: str | os.PathLike[str]) -> SharedIndex:
     shared, edition = storage.restore(path, KIND, VERSION, _checked)
     place = Path(os.path.realpath(path))
     if edition is not None:
-        journal = Journal(place, edition, os.path.getsize(place))
+        journal = Journal(place, edition, os.path.getsize(place), stamp=stamp_of(place))
         for operations, meta, rows in records(journal):
             try:
                 _repeat(shared, operations, _axis(meta["axis"]), rows)

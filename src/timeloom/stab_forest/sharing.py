@@ -74,6 +74,18 @@ class SharedIndex:
         finally:
             self.release(index)
 
+    def positions(self, index: EventIndex, ids: Ticks) -> Ticks:
+        """Where events stand in an index that is held."""
+        with self.lock:
+            found = index.locate_all(ids)
+        missing = ids[found < 0]
+        if missing.size:
+            raise InvalidInputError(
+                f"{missing.size} of {ids.size} ids are of no event that queries see, first {missing[0]}; give ids that "
+                "a query returned"
+            )
+        return found
+
     def read(self, use: Callable[[EventIndex], T], *axis: TimeType | None) -> T:
         """Use the index, pinned, as it is or for an axis (see `pin_for`)."""
         index = self.pin_for(*axis) if axis else self.pin()
