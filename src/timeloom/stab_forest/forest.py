@@ -9,11 +9,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.resources.threads import aside
 from timeloom.errors import InvalidInputError, UsageError, shown
-from timeloom.kernels.order import Ticks
-from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks, stab_many
-from timeloom.kernels.stab_forest.stab import count_at, count_many, stab
 from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -24,28 +20,25 @@ from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import (
     INTEGER,
     Instant,
-    Window,
     many_events,
     many_ticks,
     one_event,
     one_tick,
     read_instant,
-    read_window,
-    require_axis,
     table_events,
     written,
 )
 from timeloom.stab_forest.life import forget, merged
 from timeloom.stab_forest.payload import Payload, carried, carried_period
 from timeloom.stab_forest.persistence import load_forest, packed, save_forest, unpacked
-from timeloom.stab_forest.reaching import SOON_JOINED, Variant, pairs, reach, threshold_of
+from timeloom.stab_forest.queries import Queries
 from timeloom.stab_forest.sharing import SharedIndex
 from timeloom.stab_forest.view import ForestView
 
 NOTHING = np.zeros(0, np.int64)
 
 
-class StabForest:
+class StabForest(Queries):
     """A dynamic index of events, for events that arrive in the order of time.
 
     An event is a half-open period ``[start, end)`` of integers, dates or timestamps, with or without zone; the first
@@ -274,154 +267,6 @@ class StabForest:
     def advance(self, watermark: Instant) -> None:
         """Promise, in order ``"watermark"``, that no more events start before this instant: they are settled now."""
         self._shared.advance(*read_instant(watermark, self._shared.arrivals.axis, "watermark"))
-
-    def stab(self, t: Instant, *, window: Window | None = None) -> Ticks:
-        """The events active at an instant: those with ``start <= t < end``. An empty forest has none."""
-        shared = self._shared
-        axis = shared.arrivals.axis
-        instant = t if type(t) is int and axis is INTEGER and MIN_TICK <= t <= MAX_TICK else one_tick(t, axis, "t")
-        if window is not None:
-            begin, end = read_window(window, axis)
-            if not begin <= instant < end:
-                return NOTHING.copy()
-        index = shared.pin_for(axis)
-        try:
-            return index.names(stab(index.forest, instant))
-        finally:
-            shared.release(index)
-
-    def count(self, t: Instant) -> int:
-        """How many events are active at an instant, without listing them."""
-        axis = self._shared.arrivals.axis
-        instant = one_tick(t, axis, "t")
-        return self._shared.read(lambda index: int(count_at(index.forest, instant)), axis)
-
-    def count_many(self, ts: Any) -> Ticks:
-        """How many events are active at each of many instants, without listing them."""
-        axis = self._shared.arrivals.axis
-        instants = many_ticks(ts, axis, "ts")
-        return self._shared.read(lambda index: count_many(index.forest, instants), axis)
-
-    def stab_many(self, ts: Any, *, c: int = THRESHOLD) -> tuple[Ticks, Ticks]:
-        """The events active at each of many instants, which need no order.
-
-        Returns
-        -------
-        offsets, ids
-            The events active at ``ts[j]`` are ``ids[offsets[j]:offsets[j + 1]]``.
-
-        Examples
-        --------
-        >>> offsets, ids = StabForest.build([0, 2], [3, 4]).stab_many([3, 0, 9])
-        >>> offsets.tolist(), ids.tolist()
-        ([0, 1, 2, 2], [1, 0])
-        """
-        axis = self._shared.arrivals.axis
-        instants, threshold = many_ticks(ts, axis, "ts"), threshold_of(c)
-
-        def answers(index: EventIndex) -> tuple[Ticks, Ticks]:
-            offsets, positions = stab_many(index.forest, instants, threshold)
-            return offsets, index.names(positions)
-
-        return self._shared.read(answers, axis)
-
-    @checked
-    def multi_stab(
-        self, ts: Any, *, c: int = THRESHOLD, variant: Variant = "auto", window: Window | None = None
-    ) -> Ticks:
-        """The events active at any of many instants, each event once.
-
-        Parameters
-        ----------
-        ts
-            Instants in any order; repeats add nothing.
-        c
-            The threshold constant: an instant up to ``c`` times the height of the index ahead is reached by reading
-            the event list, one farther away through the index.
-        variant
-            ``"auto"`` chooses by the threshold; ``"events"`` and ``"index"`` always do the one or the other.
-        window
-            Only instants in ``[begin, end)`` count.
-
-        Examples
-        --------
-        >>> StabForest.build([0, 2, 4], [3, 4, 9]).multi_stab([5, 1, 2]).tolist()
-        [0, 1, 2]
-        """
-        axis = self._shared.arrivals.axis
-        begin, end = read_window(window, axis)
-        instants = np.unique(many_ticks(ts, axis, "ts"))
-        instants = instants[(instants >= begin) & (instants < end)]
-        return self._shared.read(
-            lambda index: index.names(multi_stab(index.forest, instants, reach(index, c, variant), new_marks())[0]),
-            axis,
-        )
-
-    def overlapping(self, begin: Instant, end: Instant | None = None) -> Ticks:
-        """The events active at any instant of a window ``[begin, end)``: one stab, and what starts later inside.
-
-        >>> StabForest.build([0, 2, 4], [3, 4, 9]).overlapping(3, 5).tolist()
-        [1, 2]
-        """
-        axis = self._shared.arrivals.axis
-        first, last = read_window((begin, end), axis)
-
-        def active(index: EventIndex) -> Ticks:
-            later = np.arange(*np.searchsorted(index.starts(), [first + 1, last]))
-            return index.names(np.concatenate([stab(index.forest, first), later]))
-
-        return self._shared.read(active, axis)
-
-    @checked
-    def skip_join(
-        self,
-        other: "StabForest | tuple[Any, Any]",
-        c: int = THRESHOLD,
-        variant: Variant = "auto",
-        window: Window | None = None,
-    ) -> tuple[Ticks, Ticks]:
-        """All pairs of intersecting events of two forests, or of a forest and arrays of starts and ends.
-
-        Stretches of one side that lie in a gap of the other are leapt over by stabs. A forest may be joined with
-        itself: each event then also pairs with itself.
-
-        Parameters
-        ----------
-        other
-            A forest, or a pair of arrays in any order, whose rows are the ids.
-        c, variant
-            As for `multi_stab`: ``"events"`` is the paper's SkipJoin-E, ``"index"`` its SkipJoin-I.
-        window
-            Only pairs that intersect within ``[begin, end)``.
-
-        Returns
-        -------
-        left, right
-            The ids of the pairs.
-
-        Examples
-        --------
-        >>> left, right = StabForest.build([0, 5], [3, 9]).skip_join(([2, 3], [6, 4]))
-        >>> sorted(zip(left.tolist(), right.tolist()))
-        [(0, 0), (1, 0)]
-        """
-        if not isinstance(other, StabForest):
-            if not isinstance(other, tuple) or len(other) != 2:
-                raise UsageError(f"{type(other).__name__} cannot be joined; expected a StabForest or (starts, ends)")
-            other = StabForest.build(*other)
-        axis, other_axis = self._shared.arrivals.axis, other._shared.arrivals.axis
-        require_axis(axis, other_axis, "the other side")
-        begin, end = read_window(window, axis or other_axis)
-
-        def found(ours: EventIndex) -> tuple[Ticks, Ticks]:
-            if other is self:
-                return pairs(ours, ours, c, variant, begin, end)
-            return other._shared.read(lambda theirs: pairs(ours, theirs, c, variant, begin, end), other_axis)
-
-        if len(self) * len(other) < SOON_JOINED:
-            return self._shared.read(found, axis)
-        left, right = aside(self._shared.read, found, axis)
-        return left, right
 
     @checked
     def forget(self, *, before: Any) -> int:

@@ -2,8 +2,10 @@
 
 from typing import Literal, get_args
 
+from timeloom.engines.joins.parallel_skip import skip_join_by
+from timeloom.engines.resources.threads import cores
 from timeloom.errors import UsageError, did_you_mean, shown
-from timeloom.kernels.joins.skip_join import skip_join
+from timeloom.kernels.joins.skip_join import FIRST_TICK, LAST_TICK, skip_join
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import NODES
 from timeloom.kernels.stab_forest.multi_stab import reach_of
@@ -20,7 +22,10 @@ SOON_JOINED = 10_000_000
 def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin: int, end: int) -> tuple[Ticks, Ticks]:
     """The ids of all pairs of intersecting events within a window."""
     reaches = reach(ours, c, variant), reach(theirs, c, variant)
-    left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)
+    if begin == FIRST_TICK and end == LAST_TICK:
+        left, right = skip_join_by(cores(), ours.forest, theirs.forest, *reaches)
+    else:
+        left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)
     return ours.names(left), theirs.names(right)
 
 

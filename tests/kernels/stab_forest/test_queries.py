@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from reference.stabbing import half_open, multi_stab, stab
 from timeloom import StabForest
+from timeloom.engines.joins import parallel_skip
 from timeloom.kernels.stab_forest import multi_stab as many
 from timeloom.kernels.stab_forest.build import build
 from timeloom.kernels.stab_forest.layout import allocate, append_events
 from timeloom.kernels.stab_forest.stab import locate
+from timeloom.stab_forest import batches, reaching
 from tree import worked_examples
 
 CASES = worked_examples("stab_forest")
@@ -150,3 +152,48 @@ def test_locate_finds_the_scope_from_any_earlier_node():
             assert locate(forest, hint, t) == int(np.searchsorted(starts, t)) + 1
     assert locate(forest, 1, 2995) == 1000
     assert locate(forest, 1, 5000) == 1000
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists, st.lists(st.tuples(st.integers(-2, 20), st.integers(1, 6)), max_size=12))
+def test_many_windows_at_once(events, given_windows):
+    forest = forest_of(events)
+    begins, ends = [begin for begin, _ in given_windows], [begin + length for begin, length in given_windows]
+    offsets, ids = forest.overlapping_many(begins, ends)
+    expected = [sorted(multi_stab(events, range(*window))) for window in zip(begins, ends, strict=True)]
+    assert [sorted(ids[a:b].tolist()) for a, b in pairwise(offsets)] == expected
+    assert forest.count_overlapping(begins, ends).tolist() == list(map(len, expected))
+
+
+def test_questions_shared_out_to_threads_are_answered_as_by_one(monkeypatch):
+    random = np.random.default_rng(9)
+    starts = random.integers(0, 50_000, 40_000)
+    ends = starts + random.integers(1, 90, starts.size)
+    forest = StabForest.build(starts, ends)
+    ts, others = random.integers(-5, 51_000, 70_000), longer_forest(random)
+
+    def answers():
+        offsets, ids = forest.stab_many(ts)
+        windows = forest.overlapping_many(ts, ts + 7)
+        return (
+            [sorted(ids[a:b].tolist()) for a, b in pairwise(offsets[:900])],
+            windows[0].tolist(),
+            sorted(windows[1].tolist()),
+            sorted(forest.multi_stab(ts).tolist()),
+            forest.count_many(ts).tolist(),
+            forest.count_overlapping(ts, ts + 7).tolist(),
+            sorted(zip(*map(np.ndarray.tolist, forest.skip_join(others)), strict=True)),
+        )
+
+    monkeypatch.setattr(parallel_skip, "WORTHWHILE", 1)
+    found = []
+    for threads in (1, 3):
+        for module in (batches, reaching):
+            monkeypatch.setattr(module, "cores", lambda threads=threads: threads)
+        found.append(answers())
+    assert found[0] == found[1]
+
+
+def longer_forest(random):
+    starts = random.integers(0, 50_000, 3_000)
+    return StabForest.build(starts, starts + random.integers(1, 400, starts.size))

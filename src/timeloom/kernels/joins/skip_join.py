@@ -6,6 +6,9 @@ everything else that starts up to t is passed over unread (stab-forest paper, se
 the leap is short, ``reach`` events at most, and the index otherwise.
 """
 
+from collections.abc import Callable
+from itertools import pairwise
+
 import numpy as np
 
 from timeloom.kernels.jit import compiled
@@ -258,19 +261,75 @@ def open_window(left: Forest, right: Forest, begin: int, limit: int, state: Tick
         (left_hits, out_left, out_right, left, right.starts[:right_size], state[RIGHT_AT]),
         (right_hits, out_right, out_left, right, left.starts[:left_size], state[LEFT_AT]),
     ):
-        limits = np.minimum(ends_of(ours, hits), limit)
-        counts = np.maximum(np.searchsorted(theirs, limits, side="left") - at, 0)
-        one.append(np.repeat(hits, counts))
-        other.append(at + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+        mine, yours = later_pairs(ours, hits, theirs, int(at), limit)
+        one.append(mine)
+        other.append(yours)
     state[PAIRS] = sum(part.size for part in out_left)
     room = np.empty(ROOM, np.int64)
     return np.concatenate([*out_left, room]), np.concatenate([*out_right, room])
 
 
-def skip_join_pairs(
-    left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks, c: int
+def skip_join_part(
+    left: Forest, right: Forest, left_reach: int, right_reach: int, begin: int, limit: int
 ) -> tuple[Ticks, Ticks]:
-    """All pairs of intersecting periods, as rows of the two inputs, which need no order."""
+    """The pairs of which the later one starts in [begin, limit): parts of a join that together are the whole.
+
+    What is active just before pairs with what starts later on the other side; what started earlier on both sides
+    belongs to an earlier part.
+    """
+    state = np.zeros(6, np.int64)
+    state[LEFT_NODE] = state[RIGHT_NODE] = 1
+    out_left, out_right = open_part(left, right, begin, limit, state)
+    hits, marks = np.empty(max(left.starts.size, right.starts.size), np.int64), new_marks(2)
+    events = int(left.counts[EVENTS] + right.counts[EVENTS])
+    while not skip_join_on(left, right, left_reach, right_reach, limit, marks, hits, state, out_left, out_right):
+        out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
+        marks.reshape(2, -1)[:, :STEPS] = 0
+    return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
+
+
+def open_part(left: Forest, right: Forest, begin: int, limit: int, state: Ticks) -> tuple[Ticks, Ticks]:
+    """The pairs of what lasts when a part begins with what starts later; the state then stands at that begin."""
+    room = np.empty(ROOM, np.int64)
+    if begin == FIRST_TICK:
+        return room, np.empty(ROOM, np.int64)
+    starts = [side.starts[: int(side.counts[EVENTS])] for side in (left, right)]
+    state[LEFT_AT], state[RIGHT_AT] = (np.searchsorted(part, begin) for part in starts)
+    hits = stab(left, begin - 1), stab(right, begin - 1)
+    firsts, seconds = later_pairs(left, hits[0], starts[1], int(state[RIGHT_AT]), limit)
+    others, ones = later_pairs(right, hits[1], starts[0], int(state[LEFT_AT]), limit)
+    state[PAIRS] = firsts.size + ones.size
+    return np.concatenate([firsts, ones, room]), np.concatenate([seconds, others, room])
+
+
+def later_pairs(forest: Forest, hits: Ticks, starts: Ticks, at: int, limit: int) -> tuple[Ticks, Ticks]:
+    """Pair some events with what starts on the other side, from a position on, while they last and before a limit."""
+    limits = np.minimum(ends_of(forest, hits), limit)
+    counts = np.maximum(np.searchsorted(starts, limits, side="left") - at, 0)
+    return np.repeat(hits, counts), at + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def cuts(left: Forest, right: Forest, parts: int) -> list[tuple[int, int]]:
+    """Stretches of time in which about equally many events start, for parts of a join; at least one."""
+    sides = [side.starts[: int(side.counts[EVENTS])] for side in (left, right)]
+    larger = max(sides, key=len)
+    inner = {int(larger[larger.size * part // parts]) for part in range(1, parts)} if larger.size else set()
+    edges = [FIRST_TICK, *sorted(inner - {FIRST_TICK}), LAST_TICK]
+    return list(pairwise(edges))
+
+
+def skip_join_pairs(
+    left_starts: Ticks,
+    left_ends: Ticks,
+    right_starts: Ticks,
+    right_ends: Ticks,
+    c: int,
+    join: "Callable[[Forest, Forest, int, int], tuple[Ticks, Ticks]] | None" = None,
+) -> tuple[Ticks, Ticks]:
+    """All pairs of intersecting periods, as rows of the two inputs, which need no order.
+
+    ``join`` may take the place of `skip_join`, to run parts of it side by side.
+    """
     left_rows, right_rows = event_order(left_starts, left_ends), event_order(right_starts, right_ends)
     if left_rows is not None:
         left_starts, left_ends = left_starts[left_rows], left_ends[left_rows]
@@ -278,7 +337,7 @@ def skip_join_pairs(
         right_starts, right_ends = right_starts[right_rows], right_ends[right_rows]
     left, right = build(left_starts, left_ends), build(right_starts, right_ends)
     reaches = reach_of(c, int(left.counts[NODES])), reach_of(c, int(right.counts[NODES]))
-    left_at, right_at = skip_join(left, right, *reaches)
+    left_at, right_at = (join or skip_join)(left, right, *reaches)
     if left_rows is not None:
         left_at = left_rows[left_at].astype(np.int64)
     if right_rows is not None:

@@ -10,7 +10,7 @@ far; ``reach`` is the number of events up to which it is near, the threshold con
 import numpy as np
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Positions, Ticks, sort
+from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest, end_at
 from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, visit
 
@@ -55,11 +55,15 @@ def stab_step(
 
 
 @compiled
-def multi_stab(forest: Forest, ts: Ticks, reach: int, marks: Ticks) -> tuple[Ticks, Ticks]:
-    """The events active at any of the ascending instants, and where the new ones of each instant begin."""
+def multi_stab(forest: Forest, ts: Ticks, reach: int, marks: Ticks, seen: int = 0) -> tuple[Ticks, Ticks]:
+    """The events active at any of the ascending instants, and where the new ones of each instant begin.
+
+    Events that stand before ``seen`` are left out: whoever gives the first position behind an instant leaves out what
+    has started by then, which is what later instants do by themselves.
+    """
     out = np.empty(forest.counts[EVENTS], np.int64)
     offsets = np.zeros(ts.size + 1, np.int64)
-    seen, node, at = 0, 1, 0
+    node, at = 1, 0
     for row in range(ts.size):
         at, seen, node = stab_step(forest, ts[row], seen, node, reach, marks, out, at)
         offsets[row + 1] = at
@@ -128,14 +132,6 @@ def put_in_order(rows: Positions, offsets: Ticks, found: Ticks) -> tuple[Ticks, 
         for source in range(offsets[rank], offsets[rank + 1]):
             out[at + source - offsets[rank]] = found[source]
     return placed, out
-
-
-def stab_many(forest: Forest, ts: Ticks, c: int) -> tuple[Ticks, Ticks]:
-    """The events active at each instant: answer j is ``positions[offsets[j]:offsets[j + 1]]``."""
-    if np.all(ts[:-1] <= ts[1:]):
-        return stab_ascending(forest, ts, c)
-    order = sort(ts)
-    return put_in_order(order.ids, *stab_ascending(forest, order.values, c))
 
 
 def stab_ascending(forest: Forest, ts: Ticks, c: int) -> tuple[Ticks, Ticks]:

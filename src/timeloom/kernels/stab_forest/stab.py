@@ -243,9 +243,7 @@ def count_own(ends: Ticks, low: int, stop: int, t: int) -> int:
 
 
 @compiled
-def count_many(forest: Forest, ts: Ticks) -> Ticks:
+def count_many(forest: Forest, ts: Ticks, found: Ticks) -> None:
     """Count the events active at each instant."""
-    found = np.empty(ts.size, np.int64)
     for row in range(ts.size):
         found[row] = count_at(forest, ts[row])
-    return found
