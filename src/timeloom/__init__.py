@@ -16,6 +16,7 @@ _HOME = {
     "DroppedRowsWarning": "errors",
     "Explanation": "model.explanation",
     "InvalidInputError": "errors",
+    "KeyedForest": "stab_forest.keyed",
     "Period": "model.period",
     "Quarantined": "engines.tables.validity",
     "Relation": "model.relation",

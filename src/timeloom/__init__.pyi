@@ -38,6 +38,7 @@ from timeloom.operators.install import install as install
 from timeloom.partitions.disjoint import DisjointPartitions as DisjointPartitions
 from timeloom.query.sql import sql as sql
 from timeloom.stab_forest.forest import StabForest as StabForest
+from timeloom.stab_forest.keyed import KeyedForest as KeyedForest
 
 __version__: str
 

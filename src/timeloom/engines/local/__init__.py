@@ -6,7 +6,7 @@ Each method loads the module of its verb when it is first called: a verb costs n
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from timeloom.engines.tables.marks import is_index
+from timeloom.engines.tables.marks import is_index, is_keyed
 from timeloom.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ class LocalEngine:
             from timeloom.engines.local.indexed import join as through_index
 
             if (found := through_index(left, right, request)) is not None:
+                return found
+        if is_keyed(right):
+            from timeloom.engines.local.keyed import join as by_key
+
+            if (found := by_key(left, right, request)) is not None:
                 return found
         from timeloom.engines.local.join import join
 

@@ -45,3 +45,13 @@ class PeriodIndex(Protocol):
 
     def __timeloom_index__(self) -> AbstractContextManager[IndexedEvents]:
         """Hold a state for as long as it is read."""
+
+
+class KeyedIndex(Protocol):
+    """An index for each key."""
+
+    def __timeloom_keys__(self) -> tuple[str, pa.DataType]:
+        """The column of the keys, and its type."""
+
+    def of(self, key: object) -> PeriodIndex:
+        """The index of a key, whose rows have all columns but the key."""
