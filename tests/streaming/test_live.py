@@ -55,3 +55,37 @@ def test_the_future_is_not_known():
     live.push(events([("a", 1, "start")]), until=3)
     with pytest.raises(UsageError, match="not known yet"):
         live.count(at=4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=st.lists(periods, max_size=8), before=ticks)
+def test_what_has_ended_is_forgotten(table, before):
+    live = LiveForest()
+    rows = [
+        (f"row {row}", time, kind)
+        for row, span in enumerate(table)
+        for time, kind in zip(span, ("start", "end"), strict=True)
+    ]
+    live.push(events(rows), until=12)
+    ended = [span for span in table if span[1] <= before]
+    assert live.forget(before=before) == len(ended)
+    assert len(live.forest) == len(table) - len(ended)
+    for at in range(before, 13):
+        expected = sorted(f"row {row}" for row, (start, end) in enumerate(table) if start <= at < end)
+        assert sorted(live.active(at).to_pylist()) == expected
+    if before:
+        with pytest.raises(UsageError, match="was forgotten"):
+            live.active(before - 1)
+
+
+def test_a_live_index_of_a_long_stream_stays_small():
+    live = LiveForest()
+    for step in range(40):
+        rows = [(f"{step} {row}", 10 * step, "start") for row in range(100)]
+        rows += [(f"{step - 1} {row}", 10 * step, "end") for row in range(100) if step]
+        live.push(events(rows), until=10 * step + 1)
+        live.forget(before=10 * step)
+        assert live.count() == 100
+    assert len(live.forest) == 100
+    assert len(live._names._values) <= 2000
+    assert live.forest.nbytes < 20_000

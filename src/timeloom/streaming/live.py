@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.axes import same_axis
@@ -50,7 +51,8 @@ class LiveForest(Guarded):
         self._names, self._keys = Names("event"), Keys(())
         self._intake, self._open = Intake(), OpenRows()
         self._handles: dict[int, Handle] = {}
-        self._ids: list[int] = []
+        self._since = MIN_TICK
+        self._ids: dict[int, int] = {}
         self._lock = threading.RLock()
 
     @checked
@@ -70,8 +72,8 @@ class LiveForest(Guarded):
         taken = self._intake.take(reading.events, nothing, self._intake.complete(reading.events, nothing, instant))
         (begun, ended), _ = self._open.accept(taken)
         for number, start, name in zip(begun.handles.tolist(), begun.starts.tolist(), begun.ids.tolist(), strict=True):
-            self._handles[number] = self.forest.begin(start)
-            self._ids.append(name)
+            handle = self._handles[number] = self.forest.begin(start)
+            self._ids[handle.id] = name
         for number, end in zip(ended.handles.tolist(), ended.ends.tolist(), strict=True):
             self.forest.finish(self._handles.pop(number), end)
         return len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
@@ -91,6 +93,23 @@ class LiveForest(Guarded):
         with self._lock:
             return self.forest.count(self._instant(at))
 
+    @checked
+    @guarded
+    def forget(self, *, before: Any) -> int:
+        """Drop the rows that had ended by a complete instant, and all that is kept of them; answers how many.
+
+        From then on only instants from there on can be asked for.
+        """
+        with self._lock:
+            instant = self._instant(before)
+            dropped = self.forest.forget(before=instant)
+            self._since = max(self._since, instant)
+            left = self.forest.table()["id"].to_pylist()
+            self._ids = {event: self._ids[event] for event in left}
+            held = self._intake.sides[0].held.ids
+            self._names.keep_only(np.concatenate([np.array(list(self._ids.values()), np.int64), held]))
+            return dropped
+
     def _instant(self, at: Any) -> int:
         now = self._intake.clock
         if self.type is None or now == MIN_TICK:
@@ -99,5 +118,10 @@ class LiveForest(Guarded):
         if instant > now:
             raise UsageError(
                 f"at={shown(at)} lies after the last complete instant; what is active then is not known yet"
+            )
+        if instant < self._since:
+            raise UsageError(
+                f"at={shown(at)} lies before {self.type.shown(self._since)}, and what had ended by then was forgotten; "
+                "ask for a later instant"
             )
         return instant
