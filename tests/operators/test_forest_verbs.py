@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import LIMITS, periods
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, outer_pairs, semi_rows
-from timeloom.engines.local import indexed
+from timeloom.engines.indexes.plan import Plan
 from timeloom.kernels.stab_forest.layout import FOREVER
+from timeloom.kernels.stab_forest.rectangle import search_many
 
 HOWS = ["inner", "left", "right", "full", "semi", "anti"]
 
@@ -203,15 +204,23 @@ def test_large_forests_answer_like_tables(spread):
         assert tl.count_join(few, forest, name).equals(tl.count_join(few, events, name)), name
 
 
+def test_explain_tells_of_the_index():
+    forest, few = tl.StabForest.build(range(99), range(1, 100)), table([(1, 3)], "i")
+    for told in (tl.explain(tl.join, few, forest), tl.explain(tl.count_join, few, forest)):
+        assert (told["algorithm"], told["right rows"]) == ("index", 99)
+    assert tl.explain(tl.join, forest, few)["driver"].startswith("right rows")
+    assert tl.explain(tl.join, few, forest, algorithm="sweep")["algorithm"] == "sweep"
+
+
 def test_a_join_touches_what_it_finds_however_many_events_there_are():
     """The same few rows find the same events among twice as many, and no more events are looked at."""
     taken = []
     for count in (2**12, 2**15):
         starts = 10 * np.arange(count)
         with tl.StabForest.build(starts, starts + 5).__timeloom_index__() as events:
-            limits = indexed.Plan(_request()).bounds(events.kind.axis, False)[0]
+            limits = Plan(_request()).bounds(events.kind.axis, False)[0]
             rows = np.array([20_000, 30_000]), np.array([20_100, 30_100])
-            _, found, steps = indexed.search_many(events.forest, *rows, *limits)
+            _, found, steps = search_many(events.forest, *rows, *limits)
             assert found.size == 20
             taken.append(steps)
     assert taken[0] == taken[1] <= 40

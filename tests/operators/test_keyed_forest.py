@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from timeloom.engines.local import keyed
+from timeloom.engines.indexes import keyed
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 12), st.integers(1, 5)), max_size=14)
 

@@ -3,7 +3,6 @@
 import operator
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any, overload
 
 import numpy as np
@@ -117,7 +116,7 @@ class StabForest(Queries):
             forest._shared.period = carried_period(rows, period)
         return forest
 
-    def __timeloom_index__(self) -> AbstractContextManager[ForestView]:
+    def __timeloom_index__(self) -> ForestView:
         """Hold one state of the forest, for verbs."""
         return self._shared.viewed()
 

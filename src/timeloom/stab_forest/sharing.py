@@ -7,8 +7,7 @@ cost a copy, a long one costs a single copy and holds nobody up. Readers who com
 that writers get their turn.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from itertools import repeat
 from threading import Condition, RLock
 from typing import Any, TypeVar
@@ -63,16 +62,12 @@ class SharedIndex:
         """The index for a reader whose instants lie on the axis that the forest had; without one it had no events."""
         return self.pin() if axis is not None else EventIndex()
 
-    @contextmanager
-    def viewed(self) -> Iterator[ForestView]:
-        """Hold one state as rows of a table."""
+    def viewed(self) -> ForestView:
+        """One state as rows of a table; it is held until its block ends."""
         with self.lock:
             index, kind = self.pin(), self.arrivals.axis
             payload = None if self.payload is None else self.payload.table()
-        try:
-            yield ForestView(index, kind, self.period, payload)
-        finally:
-            self.release(index)
+        return ForestView(index, kind, self.period, payload, self.release)
 
     def positions(self, index: EventIndex, ids: Ticks) -> Ticks:
         """Where events stand in an index that is held."""

@@ -1,6 +1,6 @@
 """One state of a forest as rows of a table: what verbs read of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,30 @@ from timeloom.stab_forest.instants import INTEGER
 OWN = ("id", "start", "end")
 """The columns of a forest without a payload."""
 
+SMALL = 64
+"""Arrays of fewer values are sooner looked through as lists."""
+
 
 class ForestView:
     """A pinned index with its columns: those of its payload, with the period in front if that has none; or ``OWN``."""
 
-    def __init__(self, index: EventIndex, kind: TimeType | None, period: Period, payload: pa.Table | None) -> None:
+    def __init__(
+        self,
+        index: EventIndex,
+        kind: TimeType | None,
+        period: Period,
+        payload: pa.Table | None,
+        release: Callable[[EventIndex], None],
+    ) -> None:
         self.index, self.forest = index, index.forest
         self.kind, self.period, self.payload = kind, period, payload
+        self._release = release
+
+    def __enter__(self) -> "ForestView":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._release(self.index)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -53,9 +70,9 @@ class ForestView:
                 rows = pa.array(self.index.ranks(positions)) if rows is None else rows
                 found[name] = taken(payload[name], rows, name)
             elif name == self.period.start:
-                found[name] = _times(self.forest.starts[positions], kind)
+                found[name] = _starts(self.forest.starts[positions], kind)
             elif name == self.period.end:
-                found[name] = _times(ends_of(self.forest, positions), kind)
+                found[name] = _ends(ends_of(self.forest, positions), kind)
             else:
                 found[name] = _plain(self.index.names(positions), pa.int64())
         return [found[name] for name in names]
@@ -71,11 +88,15 @@ class ForestView:
         return pa.Table.from_arrays(self.columns(self.column_names, positions), names=self.column_names)
 
 
-def _times(ticks: Ticks, kind: TimeType) -> pa.Array:
-    """Ticks as values of their axis; open ends are null."""
-    if ticks.size and int(ticks.max()) == FOREVER:
-        return kind.to_arrow(ticks, ticks == FOREVER)
+def _starts(ticks: Ticks, kind: TimeType) -> pa.Array:
+    """Ticks as values of their axis."""
     return kind.to_arrow(ticks) if kind.axis is Axis.DATE else _plain(ticks, kind.arrow)
+
+
+def _ends(ticks: Ticks, kind: TimeType) -> pa.Array:
+    """Ticks as values of their axis; open ends are null."""
+    is_open = FOREVER in ticks.tolist() if ticks.size < SMALL else int(ticks.max()) == FOREVER
+    return kind.to_arrow(ticks, ticks == FOREVER) if is_open else _starts(ticks, kind)
 
 
 def _plain(values: Ticks, kind: pa.DataType) -> pa.Array:

@@ -9,13 +9,13 @@ from timeloom.kernels.joins.skip_join import cuts, skip_join, skip_join_part
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, Forest
 
-WORTHWHILE = 1 << 18
-"""Joins of fewer events than this end before a second thread would help."""
+WORTHWHILE = 1 << 16
+"""With fewer events than this on either side a join ends before a second thread would help."""
 
 
 def skip_join_by(threads: int, left: Forest, right: Forest, left_reach: int, right_reach: int) -> tuple[Ticks, Ticks]:
     """All pairs that intersect, found by several threads if it is worth them."""
-    if threads < 2 or left.counts[EVENTS] + right.counts[EVENTS] < WORTHWHILE:
+    if threads < 2 or min(left.counts[EVENTS], right.counts[EVENTS]) < WORTHWHILE:
         return skip_join(left, right, left_reach, right_reach)
     parts = cuts(left, right, 2 * threads)
     found = in_parallel(

@@ -32,12 +32,12 @@ class LocalEngine:
     def join(self, left: object, right: object, request: "JoinRequest") -> Any:
         """Pair the rows whose periods are in a relation."""
         if is_index(left) or is_index(right):
-            from timeloom.engines.local.indexed import join as through_index
+            from timeloom.engines.indexes.verbs import join as through_index
 
             if (found := through_index(left, right, request)) is not None:
                 return found
         if is_keyed(right):
-            from timeloom.engines.local.keyed import join as by_key
+            from timeloom.engines.indexes.keyed import join as by_key
 
             if (found := by_key(left, right, request)) is not None:
                 return found
@@ -57,6 +57,11 @@ class LocalEngine:
 
     def explain_join(self, left: object, right: object, request: "JoinRequest") -> "Explanation":
         """Say how a join would run."""
+        if is_index(left) or is_index(right):
+            from timeloom.engines.indexes.verbs import explained
+
+            if (found := explained("join", left, right, request)) is not None:
+                return found
         from timeloom.engines.local.join import explain_join
 
         return explain_join(left, right, request)
@@ -64,7 +69,7 @@ class LocalEngine:
     def count_join(self, left: object, right: object, request: "CountRequest") -> Any:
         """Count the right rows of each left row."""
         if is_index(right):
-            from timeloom.engines.local.indexed import count_join as through_index
+            from timeloom.engines.indexes.verbs import count_join as through_index
 
             if (found := through_index(left, right, request)) is not None:
                 return found
@@ -80,6 +85,11 @@ class LocalEngine:
 
     def explain_count_join(self, left: object, right: object, request: "CountRequest") -> "Explanation":
         """Say how counts are made."""
+        if is_index(right):
+            from timeloom.engines.indexes.verbs import explained
+
+            if (found := explained("count_join", left, right, request)) is not None:
+                return found
         from timeloom.engines.local.count_join import explain_count_join
 
         return explain_count_join(left, right, request)
@@ -151,7 +161,7 @@ class LocalEngine:
     def stab(self, df: object, request: "StabRequest") -> Any:
         """Keep the rows that are active at an instant."""
         if is_index(df):
-            from timeloom.engines.local.indexed import stab as through_index
+            from timeloom.engines.indexes.verbs import stab as through_index
 
             if (found := through_index(df, request)) is not None:
                 return found

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.local.indexed import ALWAYS_FEW, FEW
-from timeloom.engines.local.indexed import join as through_index
+from timeloom.engines.indexes.verbs import ALWAYS_FEW, FEW
+from timeloom.engines.indexes.verbs import join as through_index
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.taking import take_rows
 from timeloom.model.join import JoinRequest

@@ -3,37 +3,30 @@
 Each function answers None where it has no way of its own; the verb then takes the index as the table that it exports.
 """
 
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from timeloom.engines.joins.problem import Limits, limits_of
+from timeloom.engines.indexes.plan import Plan, plan_of
+from timeloom.engines.indexes.rows import IndexRows, Positions, Rows, TableRows
+from timeloom.engines.joins.problem import Limits
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import Restore, require_columns, to_arrow
-from timeloom.engines.tables.indexes import IndexedEvents
 from timeloom.engines.tables.instants import instant_ticks
 from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
-from timeloom.engines.tables.taking import taken
-from timeloom.engines.tables.ticks import PeriodTicks, TimeType
-from timeloom.engines.tables.validity import admit
 from timeloom.engines.tables.windows import window_bounds
-from timeloom.kernels.order import Ticks
-from timeloom.kernels.stab_forest.layout import EVENTS, NODES, ends_of
+from timeloom.kernels.stab_forest.layout import NODES
 from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks, reach_of
 from timeloom.kernels.stab_forest.rectangle import TooMany, count_rows, search_many
 from timeloom.kernels.stab_forest.stab import stab as stab_events
 from timeloom.model.count_join import CountRequest
+from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
-from timeloom.model.naming import OutputColumn, joined_columns
-from timeloom.model.period import Period
-from timeloom.model.policy import Policy
+from timeloom.model.naming import OutputColumn
 from timeloom.model.stab import StabRequest
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
@@ -45,146 +38,6 @@ MOST_PAIRS = 2**25
 """With more pairs than this the ordinary join runs, which watches memory and uses all cores."""
 
 EVER = (MIN_TICK, MAX_TICK)
-Positions = NDArray[np.integer]
-_PLAIN_TYPES = {pa.int64(): Axis.INTEGER, pa.timestamp("us"): Axis.TIMESTAMP}
-
-
-@dataclass
-class Plan:
-    """What a request means for tables of certain columns, worked out once for calls that differ in rows only."""
-
-    request: JoinRequest | CountRequest
-    boxes: dict[tuple[Axis, bool], list[tuple[Limits, Limits]]] = field(default_factory=dict)
-    layouts: dict[tuple[Any, ...], list[OutputColumn]] = field(default_factory=dict)
-
-    def bounds(self, axis: Axis, flip: bool) -> list[tuple[Limits, Limits]]:
-        """What each box of the relation says of starts and of ends, seen from the driving side."""
-        if (axis, flip) not in self.boxes:
-            found = self.request.relation.boxes(axis)
-            self.boxes[(axis, flip)] = [
-                (limits_of((box.start_start, box.start_end)), limits_of((box.end_start, box.end_end)))
-                for box in (tuple(box.inverse() for box in found) if flip else found)
-            ]
-        return self.boxes[(axis, flip)]
-
-    def layout(self, left: list[str], right: list[str]) -> list[OutputColumn]:
-        """The columns of the result."""
-        known = (*left, None, *right)
-        if known not in self.layouts:
-            request = self.request
-            assert isinstance(request, JoinRequest)
-            halved = request.how in ("semi", "anti")
-            self.layouts[known] = joined_columns(
-                left,
-                [] if halved else right,
-                request.keys,
-                suffixes=request.suffixes,
-                overlap=request.overlap,
-                columns=request.columns,
-            )
-        return self.layouts[known]
-
-
-_PLANS: dict[int, Plan] = {}
-
-
-def _plan(request: JoinRequest | CountRequest) -> Plan:
-    plan = _PLANS.get(id(request))
-    if plan is None or plan.request is not request:
-        if len(_PLANS) > 255:
-            _PLANS.clear()
-        plan = _PLANS[id(request)] = Plan(request)
-    return plan
-
-
-class Rows:
-    """One side as rows with periods: a table, or the events of an index."""
-
-    def __init__(self, names: list[str], starts: Ticks, ends: Ticks, kind: TimeType | None, period: Period) -> None:
-        self.names, self.starts, self.ends, self.kind, self.period = names, starts, ends, kind, period
-
-    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
-        """Some columns of some rows."""
-        raise NotImplementedError
-
-    def all(self) -> Positions:
-        """Every row, in order."""
-        return np.arange(self.starts.size)
-
-    def times(self, rows: Positions) -> tuple[Ticks, Ticks]:
-        """The periods of some rows."""
-        return self.starts[rows], self.ends[rows]
-
-    @property
-    def periods(self) -> tuple[Ticks, Ticks]:
-        """The periods of all rows."""
-        return self.starts, self.ends
-
-    @cached_property
-    def ticks(self) -> PeriodTicks:
-        """The types of the period columns, for whoever writes periods."""
-        kind = self.kind or TimeType(Axis.INTEGER, pa.int64())
-        return PeriodTicks(self.starts, self.ends, kind, kind, self.period, np.zeros(self.starts.size, np.bool_))
-
-
-class TableRows(Rows):
-    """The rows of a table that a policy admits."""
-
-    def __init__(self, table: pa.Table, period: Period, side: str, policy: Policy) -> None:
-        starts, ends = _plain_ticks(table, period.start), _plain_ticks(table, period.end)
-        kind = None
-        plain = period.closed == "left" and period.open_end is None and starts is not None and ends is not None
-        if plain and starts.size and bool((starts < ends).all()):  # type: ignore[union-attr,operator]
-            kind = TimeType(_PLAIN_TYPES[table.schema.field(period.start).type], table.schema.field(period.start).type)
-            plain = table.schema.field(period.end).type == kind.arrow
-        if kind is None or not plain:
-            admitted = admit(table, period, side, policy)
-            table, starts, ends, kind = admitted.table, admitted.starts, admitted.ends, admitted.ticks.type
-            self.ticks = admitted.ticks
-        super().__init__(table.column_names, starts, ends, kind, period)  # type: ignore[arg-type]
-        self._table = table
-
-    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
-        """Some columns of some rows."""
-        places = pa.array(rows)
-        if names == self.names and not any(map(pa.types.is_nested, self._table.schema.types)):
-            with suppress(pa.ArrowNotImplementedError):
-                return self._table.take(places).columns  # type: ignore[no-any-return]
-        return [taken(self._table.column(name), places, name) for name in names]
-
-
-class IndexRows(Rows):
-    """The events of an index, by position."""
-
-    def __init__(self, events: IndexedEvents) -> None:
-        forest = events.forest
-        count = int(forest.counts[EVENTS])
-        super().__init__(events.column_names, forest.starts[:count], forest.ends[:count], events.kind, events.period)
-        self.events = events
-
-    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
-        """Some columns of some events."""
-        return self.events.columns(names, rows)
-
-    def all(self) -> Positions:
-        """Every event, in the order of the table that the index exports."""
-        return self.events.order(np.arange(self.starts.size))
-
-    def times(self, rows: Positions) -> tuple[Ticks, Ticks]:
-        """The periods of some events, also of those whose end is kept apart."""
-        return self.starts[rows], ends_of(self.events.forest, rows)
-
-    @cached_property
-    def ticks(self) -> PeriodTicks:
-        """The types of the period columns, as verbs would read them from the exported table."""
-        schema, period = self.events.schema(), self.period
-        first, last = (TimeType.of(schema.field(name).type, name, "indexed") for name in (period.start, period.end))
-        return PeriodTicks(self.starts, self.ends, first, last, period, np.zeros(self.starts.size, np.bool_))
-
-    @property
-    def periods(self) -> tuple[Ticks, Ticks]:
-        """The periods of all events."""
-        return self.times(slice(0, self.starts.size))  # type: ignore[arg-type]
 
 
 def stab(df: object, request: StabRequest) -> pa.Table | None:
@@ -194,10 +47,12 @@ def stab(df: object, request: StabRequest) -> pa.Table | None:
     with df.__timeloom_index__() as events:  # type: ignore[attr-defined]
         if request.period != events.period or events.kind is None:
             return None
-        forest, instants = events.forest, instant_ticks(request.at, events.kind)
-        if instants.size == 1:
-            found = stab_events(forest, int(instants[0]))
+        forest, at = events.forest, request.at
+        if len(at) == 1:
+            plain = type(at[0]) is int and events.kind.axis is Axis.INTEGER and MIN_TICK <= at[0] <= MAX_TICK
+            found = stab_events(forest, at[0] if plain else events.kind.ticks_of(at[0], "at"))
         else:
+            instants = instant_ticks(at, events.kind)
             found = multi_stab(forest, instants, reach_of(THRESHOLD, int(forest.counts[NODES])), new_marks())[0]
         names = events.column_names
         return pa.Table.from_arrays(events.columns(names, events.order(found)), names=names)
@@ -205,17 +60,13 @@ def stab(df: object, request: StabRequest) -> pa.Table | None:
 
 def join(left: object, right: object, request: JoinRequest) -> Any:
     """Join through the index of one side, if the other has few rows."""
-    if request.keys or request.algorithm != "auto" or request.max_rows is not None:
-        return None
-    if request.policy.on_invalid == "quarantine":
-        return None
     with ExitStack() as held:
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
         ours, theirs, restore, flip = sides
         try:
-            result = _joined(_plan(request), request, ours, theirs, flip)
+            result = _joined(plan_of(request), request, ours, theirs, flip)
         except TooMany:
             return None
         return restore(result)
@@ -223,10 +74,6 @@ def join(left: object, right: object, request: JoinRequest) -> Any:
 
 def count_join(left: object, right: object, request: CountRequest) -> Any:
     """Count the events of an index for each of the left rows."""
-    if request.keys or request.aggregates or request.algorithm != "auto" or not is_index(right):
-        return None
-    if request.policy.on_invalid == "quarantine":
-        return None
     with ExitStack() as held:
         sides = _two_sides(held, left, right, request)
         if sides is None:
@@ -235,17 +82,43 @@ def count_join(left: object, right: object, request: CountRequest) -> Any:
         request.check_names(ours.names)
         counts = np.zeros(ours.starts.size, np.int64)
         assert isinstance(theirs, IndexRows)
-        for limits in _bounds(_plan(request), request, ours, theirs, False)[0]:
+        for limits in _bounds(plan_of(request), request, ours, theirs, False)[0]:
             count_rows(theirs.events.forest, *ours.periods, *limits, 0, counts)
         rows = ours.all()
         columns = [*ours.columns(ours.names, rows), pa.array(counts[rows])]
         return restore(pa.Table.from_arrays(columns, names=[*ours.names, request.name]))
 
 
+def explained(verb: str, left: object, right: object, request: JoinRequest | CountRequest) -> Explanation | None:
+    """Say how a verb would go through an index, if it would."""
+    with ExitStack() as held:
+        sides = _two_sides(held, left, right, request)
+        if sides is None:
+            return None
+        ours, theirs, _, flip = sides
+        flip = flip and verb == "join"
+        facts: dict[str, Any] = {
+            "relation": repr(request.relation),
+            "algorithm": "index",
+            "driver": "right rows ask the index of the left side"
+            if flip
+            else "left rows ask the index of the right side",
+            "left rows": ours.starts.size,
+            "right rows": theirs.starts.size,
+            "keys": [],
+        }
+        if isinstance(request, JoinRequest):
+            facts["how"] = request.how
+        why = "there is an index, and few rows beside it: a stab and a run for each, instead of a scan of all events"
+        return Explanation(verb, "local", facts, (why,))
+
+
 def _two_sides(
     held: ExitStack, left: object, right: object, request: JoinRequest | CountRequest
 ) -> tuple[Rows, Rows, Restore, bool] | None:
     """The left and the right side, how results are handed out, and whether the right one drives; None if none may."""
+    if not _may(right, request):
+        return None
     restore: Restore = _same
     sides: list[Rows] = []
     for frame, period, side in ((left, request.left_period, "left"), (right, request.right_period, "right")):
@@ -270,24 +143,21 @@ def _two_sides(
     return sides[0], sides[1], restore, flip
 
 
+def _may(right: object, request: JoinRequest | CountRequest) -> bool:
+    """Whether a request asks for nothing that the index cannot tell."""
+    if request.keys or request.algorithm != "auto" or request.policy.on_invalid == "quarantine":
+        return False
+    if isinstance(request, JoinRequest):
+        return request.max_rows is None
+    return not request.aggregates and is_index(right)
+
+
 def _events(frame: object) -> int:
     return len(frame) if is_index(frame) else 0  # type: ignore[arg-type]
 
 
 def _same(table: pa.Table) -> pa.Table:
     return table
-
-
-def _plain_ticks(table: pa.Table, name: str) -> Ticks | None:
-    """A column of ticks in one piece and without nulls, as an array of its own; None if it is any other."""
-    at = table.schema.get_field_index(name)
-    if at < 0 or table.schema.field(at).type not in _PLAIN_TYPES:
-        return None
-    column = table.column(at)
-    if column.num_chunks != 1 or column.null_count or not len(column):
-        return None
-    chunk = column.chunk(0)
-    return np.frombuffer(chunk.buffers()[1], np.int64, len(chunk), 8 * chunk.offset).copy()
 
 
 def _bounds(

@@ -1,0 +1,131 @@
+"""One side of a verb as rows with periods: a table, or the events of an index."""
+
+from contextlib import suppress
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from timeloom.engines.tables.indexes import IndexedEvents
+from timeloom.engines.tables.taking import taken
+from timeloom.engines.tables.ticks import PeriodTicks, TimeType
+from timeloom.engines.tables.validity import admit
+from timeloom.kernels.order import Ticks
+from timeloom.kernels.stab_forest.layout import EVENTS, ends_of
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import Axis
+
+Positions = NDArray[np.integer]
+_PLAIN = {
+    kind.arrow.id: kind for kind in (TimeType(Axis.INTEGER, pa.int64()), TimeType(Axis.TIMESTAMP, pa.timestamp("us")))
+}
+
+
+class Rows:
+    """One side as rows with periods: a table, or the events of an index."""
+
+    def __init__(self, names: list[str], starts: Ticks, ends: Ticks, kind: TimeType | None, period: Period) -> None:
+        self.names, self.starts, self.ends, self.kind, self.period = names, starts, ends, kind, period
+
+    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
+        """Some columns of some rows."""
+        raise NotImplementedError
+
+    def all(self) -> Positions:
+        """Every row, in order."""
+        return np.arange(self.starts.size)
+
+    def times(self, rows: Positions) -> tuple[Ticks, Ticks]:
+        """The periods of some rows."""
+        return self.starts[rows], self.ends[rows]
+
+    @property
+    def periods(self) -> tuple[Ticks, Ticks]:
+        """The periods of all rows."""
+        return self.starts, self.ends
+
+    @cached_property
+    def ticks(self) -> PeriodTicks:
+        """The types of the period columns, for whoever writes periods."""
+        kind = self.kind or TimeType(Axis.INTEGER, pa.int64())
+        return PeriodTicks(self.starts, self.ends, kind, kind, self.period, np.zeros(self.starts.size, np.bool_))
+
+
+class TableRows(Rows):
+    """The rows of a table that a policy admits."""
+
+    def __init__(self, table: pa.Table, period: Period, side: str, policy: Policy) -> None:
+        found = _plain_ticks(table, period) if period.closed == "left" and period.open_end is None else None
+        if found is None:
+            admitted = admit(table, period, side, policy)
+            table, found = admitted.table, (admitted.starts, admitted.ends, admitted.ticks.type)
+            self.ticks = admitted.ticks
+        starts, ends, kind = found
+        super().__init__(table.column_names, starts, ends, kind, period)
+        self._table = table
+
+    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
+        """Some columns of some rows."""
+        places = pa.array(rows)
+        if names == self.names and not any(map(pa.types.is_nested, self._table.schema.types)):
+            with suppress(pa.ArrowNotImplementedError):
+                return self._table.take(places).columns  # type: ignore[no-any-return]
+        return [taken(self._table.column(name), places, name) for name in names]
+
+
+class IndexRows(Rows):
+    """The events of an index, by position."""
+
+    def __init__(self, events: IndexedEvents) -> None:
+        forest = events.forest
+        count = int(forest.counts[EVENTS])
+        super().__init__(events.column_names, forest.starts[:count], forest.ends[:count], events.kind, events.period)
+        self.events = events
+
+    def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
+        """Some columns of some events."""
+        return self.events.columns(names, rows)
+
+    def all(self) -> Positions:
+        """Every event, in the order of the table that the index exports."""
+        return self.events.order(np.arange(self.starts.size))
+
+    def times(self, rows: Positions) -> tuple[Ticks, Ticks]:
+        """The periods of some events, also of those whose end is kept apart."""
+        return self.starts[rows], ends_of(self.events.forest, rows)
+
+    @cached_property
+    def ticks(self) -> PeriodTicks:
+        """The types of the period columns, as verbs would read them from the exported table."""
+        schema, period = self.events.schema(), self.period
+        first, last = (TimeType.of(schema.field(name).type, name, "indexed") for name in (period.start, period.end))
+        return PeriodTicks(self.starts, self.ends, first, last, period, np.zeros(self.starts.size, np.bool_))
+
+    @property
+    def periods(self) -> tuple[Ticks, Ticks]:
+        """The periods of all events."""
+        return self.times(slice(0, self.starts.size))  # type: ignore[arg-type]
+
+
+def _plain_ticks(table: pa.Table, period: Period) -> tuple[Ticks, Ticks, TimeType] | None:
+    """Periods that need no reading: integers or microseconds in one piece, without nulls, each start before its end."""
+    at, until = table.schema.get_field_index(period.start), table.schema.get_field_index(period.end)
+    if at < 0 or until < 0 or not table.num_rows:
+        return None
+    starts, ends = table.column(at), table.column(until)
+    kind = _PLAIN.get(starts.type.id)
+    if kind is None or starts.type != kind.arrow or ends.type != kind.arrow:
+        return None
+    ticks = _values(starts), _values(ends)
+    if ticks[0] is None or ticks[1] is None or not (ticks[0] < ticks[1]).all():
+        return None
+    return ticks[0], ticks[1], kind
+
+
+def _values(column: pa.ChunkedArray) -> Ticks | None:
+    if column.num_chunks != 1 or column.null_count:
+        return None
+    chunk = column.chunk(0)
+    return np.frombuffer(chunk.buffers()[1], np.int64, len(chunk), 8 * chunk.offset).copy()
