@@ -204,6 +204,14 @@ def test_large_forests_answer_like_tables(spread):
         assert tl.count_join(few, forest, name).equals(tl.count_join(few, events, name)), name
 
 
+def test_columns_are_picked_in_any_order():
+    forest, few = tl.StabForest.build([1, 4], [3, 9]), table([(1, 3)], "i")
+    names = ["end_right", "start_right", "id", "end", "start", "i"]
+    assert tl.join(few, forest, columns=names).to_pylist() == [dict(zip(names, [3, 1, 0, 3, 1, 0], strict=True))]
+    assert tl.join(few, forest, columns=["id"], how="right")["id"].to_pylist() == [0, 1]
+    assert tl.join(few, forest, columns=[]).num_rows == 1
+
+
 def test_explain_tells_of_the_index():
     forest, few = tl.StabForest.build(range(99), range(1, 100)), table([(1, 3)], "i")
     for told in (tl.explain(tl.join, few, forest), tl.explain(tl.count_join, few, forest)):

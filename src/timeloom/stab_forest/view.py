@@ -18,6 +18,7 @@ from timeloom.stab_forest.instants import INTEGER
 OWN = ("id", "start", "end")
 """The columns of a forest without a payload."""
 
+_INT64 = pa.int64()
 SMALL = 64
 """Arrays of fewer values are sooner looked through as lists."""
 
@@ -62,6 +63,13 @@ class ForestView:
 
     def columns(self, names: Sequence[str], positions: NDArray[np.integer]) -> "list[pa.Array | pa.ChunkedArray]":
         """Some columns of the events at these positions."""
+        if self.payload is None and tuple(names) == OWN:
+            kind = self.kind or INTEGER
+            return [
+                _plain(self.index.names(positions), _INT64),
+                _starts(self.forest.starts[positions], kind),
+                _ends(ends_of(self.forest, positions), kind),
+            ]
         found: dict[str, pa.Array | pa.ChunkedArray] = {}
         payload, kind = self.payload, self.kind or INTEGER
         rows = None
@@ -74,7 +82,7 @@ class ForestView:
             elif name == self.period.end:
                 found[name] = _ends(ends_of(self.forest, positions), kind)
             else:
-                found[name] = _plain(self.index.names(positions), pa.int64())
+                found[name] = _plain(self.index.names(positions), _INT64)
         return [found[name] for name in names]
 
     def order(self, positions: NDArray[np.integer]) -> "NDArray[np.integer]":

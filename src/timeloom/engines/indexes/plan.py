@@ -16,6 +16,7 @@ class Plan:
 
     request: JoinRequest | CountRequest
     boxes: dict[tuple[Axis, bool], list[tuple[Limits, Limits]]] = field(default_factory=dict)
+    names: dict[int, list[str]] = field(default_factory=dict)
     layouts: dict[tuple[Any, ...], list[OutputColumn]] = field(default_factory=dict)
 
     def bounds(self, axis: Axis, flip: bool) -> list[tuple[Limits, Limits]]:
@@ -27,6 +28,12 @@ class Plan:
                 for box in (tuple(box.inverse() for box in found) if flip else found)
             ]
         return self.boxes[(axis, flip)]
+
+    def names_of(self, columns: list[OutputColumn]) -> list[str]:
+        """The names of a layout."""
+        if id(columns) not in self.names:
+            self.names[id(columns)] = [column.name for column in columns]
+        return self.names[id(columns)]
 
     def layout(self, left: list[str], right: list[str]) -> list[OutputColumn]:
         """The columns of the result."""

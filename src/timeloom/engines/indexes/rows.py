@@ -1,6 +1,5 @@
 """One side of a verb as rows with periods: a table, or the events of an index."""
 
-from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -69,9 +68,11 @@ class TableRows(Rows):
     def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
         """Some columns of some rows."""
         places = pa.array(rows)
-        if names == self.names and not any(map(pa.types.is_nested, self._table.schema.types)):
-            with suppress(pa.ArrowNotImplementedError):
+        if names == self.names:
+            try:
                 return self._table.take(places).columns  # type: ignore[no-any-return]
+            except pa.ArrowNotImplementedError:
+                pass  # a column is of a type that must be taken apart
         return [taken(self._table.column(name), places, name) for name in names]
 
 
@@ -81,7 +82,7 @@ class IndexRows(Rows):
     def __init__(self, events: IndexedEvents) -> None:
         forest = events.forest
         count = int(forest.counts[EVENTS])
-        super().__init__(events.column_names, forest.starts[:count], forest.ends[:count], events.kind, events.period)
+        super().__init__(events.column_names, forest.starts[:count], forest.ends, events.kind, events.period)
         self.events = events
 
     def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
@@ -101,7 +102,7 @@ class IndexRows(Rows):
         """The types of the period columns, as verbs would read them from the exported table."""
         schema, period = self.events.schema(), self.period
         first, last = (TimeType.of(schema.field(name).type, name, "indexed") for name in (period.start, period.end))
-        return PeriodTicks(self.starts, self.ends, first, last, period, np.zeros(self.starts.size, np.bool_))
+        return PeriodTicks(*self.periods, first, last, period, np.zeros(self.starts.size, np.bool_))
 
     @property
     def periods(self) -> tuple[Ticks, Ticks]:

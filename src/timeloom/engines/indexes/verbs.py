@@ -189,13 +189,19 @@ def _joined(plan: Plan, request: JoinRequest, left: Rows, right: Rows, flip: boo
     columns = plan.layout(left.names, right.names)
     if request.how in ("semi", "anti"):
         return _kept(request, left, lefts, columns)
-    result = _paired(columns, left, right, lefts, rights, request)
+    if request.columns is None and not request.overlap:
+        arrays = [*left.columns(left.names, lefts), *right.columns(right.names, rights)]
+        result = pa.Table.from_arrays(arrays, names=plan.names_of(columns))
+    else:
+        result = _paired(columns, left, right, lefts, rights, request)
+    if request.how == "inner":
+        return result
     parts = [result]
     if request.how in ("left", "full"):
         parts.append(_alone(columns, left, _missing(left, lefts), "left", result.schema))
     if request.how in ("right", "full"):
         parts.append(_alone(columns, right, _missing(right, rights), "right", result.schema))
-    return result if len(parts) == 1 else pa.concat_tables(parts)
+    return pa.concat_tables(parts)
 
 
 def _kept(request: JoinRequest, left: Rows, lefts: Positions, columns: list[OutputColumn]) -> pa.Table:
