@@ -1,6 +1,7 @@
 """Verbs with a stab-forest on either side, against brute force and against the same verb on plain tables."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -174,7 +175,8 @@ def test_other_columns_keys_and_policies_still_read_the_forest_as_a_table():
         tl.join(visits, forest)
     kept = tl.join(visits, forest, right_period=("since", "until"), on_invalid="quarantine")
     assert kept.result.num_rows == 2
-    assert tl.coalesce(forest, period=("since", "until")).num_rows == 2
+    merged: Any = tl.coalesce(forest, period=("since", "until"))
+    assert merged.num_rows == 2
 
 
 def test_options_that_were_refused_once_are_refused_again():

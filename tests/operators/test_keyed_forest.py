@@ -46,7 +46,12 @@ def test_joins_by_key_equal_those_of_tables(events, few, how):
 
 def test_joins_by_key_go_through_the_index(monkeypatch):
     asked = []
-    monkeypatch.setattr(keyed, "through_index", lambda left, right, request: asked.append(right) or left)
+
+    def through_index(left, right, request):
+        asked.append(right)
+        return left
+
+    monkeypatch.setattr(keyed, "through_index", through_index)
     forest = tl.KeyedForest.build(table([("a", 1, 3), ("b", 2, 3)], "j"), by="key")
     tl.join(table([("b", 1, 9)], "i"), forest, on="key")
     assert asked == [forest["b"]]

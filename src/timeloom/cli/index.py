@@ -159,7 +159,8 @@ def _instants(text: str) -> list[Any]:
 
 
 def _write(table: Any, output: str) -> None:
-    from timeloom.pipeline.tables.files import format_of, write_table
+    from timeloom.pipeline.formats.registry import format_of
+    from timeloom.pipeline.tables.files import write_table
 
     format_of(output)
     written = write_table(output, table.to_batches(), table.schema)

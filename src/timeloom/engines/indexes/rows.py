@@ -49,7 +49,8 @@ class Rows:
     def ticks(self) -> PeriodTicks:
         """The types of the period columns, for whoever writes periods."""
         kind = self.kind or TimeType(Axis.INTEGER, pa.int64())
-        return PeriodTicks(self.starts, self.ends, kind, kind, self.period, np.zeros(self.starts.size, np.bool_))
+        none = np.zeros(self.starts.size, np.bool_)
+        return PeriodTicks(self.starts, self.ends, self.starts, self.ends, kind, kind, self.period, none)
 
 
 class TableRows(Rows):
@@ -102,7 +103,8 @@ class IndexRows(Rows):
         """The types of the period columns, as verbs would read them from the exported table."""
         schema, period = self.events.schema(), self.period
         first, last = (TimeType.of(schema.field(name).type, name, "indexed") for name in (period.start, period.end))
-        return PeriodTicks(*self.periods, first, last, period, np.zeros(self.starts.size, np.bool_))
+        starts, ends = self.periods
+        return PeriodTicks(starts, ends, starts, ends, first, last, period, np.zeros(starts.size, np.bool_))
 
     @property
     def periods(self) -> tuple[Ticks, Ticks]:
