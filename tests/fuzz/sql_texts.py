@@ -9,15 +9,23 @@ import pyarrow as pa
 
 import timeloom as tl
 from reference.bitemporal import slide_query
-from timeloom.query.clauses import clauses_of
-from timeloom.query.parse import parse
 
+FOREVER = 1000
 RELATIONS = {
     "intersects": "{r}.start < {s}.end and {s}.start < {r}.end",
     "during": "{s}.start < {r}.start and {r}.end < {s}.end",
     "before": "{r}.end < {s}.start",
     "meets": "{r}.end = {s}.start",
     "equals": "{r}.start = {s}.start and {r}.end = {s}.end",
+    "overlaps": "{r}.start < {s}.start and {s}.start < {r}.end and {r}.end < {s}.end",
+    "contains": "{r}.start < {s}.start and {s}.end < {r}.end",
+    "starts": "{r}.start = {s}.start and {r}.end < {s}.end",
+    "finished_by": "{r}.start < {s}.start and {r}.end = {s}.end",
+    "after": "{s}.end < {r}.start",
+    "precedes": "{r}.end <= {s}.start",
+    "immediately succeeds": "{s}.end = {r}.start",
+    "iseql.before(delta 2)": "{r}.end <= {s}.start and {s}.start - {r}.end <= 2",
+    "meets | met_by": "{r}.end = {s}.start or {s}.end = {r}.start",
 }
 NOISE = [
     "(",
@@ -50,7 +58,7 @@ def run(seed: int, seconds: float) -> int:
     started, count = time.monotonic(), 0
     while time.monotonic() - started < seconds:
         draw = random.Random(f"{seed}-{count}")
-        check = draw.choice([_ordinary, _joined, _windowed])
+        check = draw.choice([_ordinary, _joined, _joined, _windowed, _versions, _by_period, _coalesced])
         try:
             text, tables, plain = check(draw)
             _every_clause_counts(text, tables)
@@ -65,7 +73,7 @@ def _written(parts):
     return " ".join(text for text in parts.values() if text)
 
 
-def _table(draw, rows=None):
+def _table(draw, rows=None, *, ends=False):
     """A tiny table with ties, nulls and periods."""
     count = draw.randrange(7) if rows is None else rows
     starts = [draw.randrange(6) for _ in range(count)]
@@ -75,9 +83,13 @@ def _table(draw, rows=None):
             "v": pa.array([draw.choice([None, -1, 0, 2, 5]) for _ in starts], pa.int64()),
             "s": pa.array([draw.choice([None, "a", "ab", "B"]) for _ in starts], pa.string()),
             "start": pa.array(starts, pa.int64()),
-            "end": pa.array([start + draw.randrange(1, 5) for start in starts], pa.int64()),
+            "end": pa.array([_end(draw, start, open_ends=ends) for start in starts], pa.int64()),
         }
     )
+
+
+def _end(draw, start, *, open_ends):
+    return None if open_ends and draw.randrange(5) == 0 else start + draw.randrange(1, 5)
 
 
 def _number(draw, depth=2):
@@ -160,25 +172,116 @@ def _ordinary(draw):
 
 
 def _joined(draw):
-    """Two tables joined by a relation and a key, against the join that it stands for."""
-    relation, kind = draw.choice(list(RELATIONS)), draw.choice(["", "left ", "right ", "full "])
-    keyed = draw.randrange(3)
-    condition = draw.choice(["", "where b.k is null", "where a.k is null", "where b.v > 0", "where a.s = b.s"])
-    select = "select a.k as l, b.k as r, a.v as x, b.v as y, a.start as p, b.end as q"
-    if keyed and draw.randrange(2):
-        select += ", k as both"
+    """Tables joined by relations, keys and other conditions, against the comparisons that they stand for."""
+    relation, kind = draw.choice(list(RELATIONS)), draw.choice(["", "left ", "right ", "full ", "semi ", "anti "])
+    keyed, other = (
+        draw.randrange(3),
+        draw.choice(["", "", "and a.v < b.v", "and b.v > 0", "and (a.v is null or b.k = 1)"]),
+    )
+    one_sided = kind in ("semi ", "anti ")
+    select = "select a.k as l, a.v as x, a.start as p"
+    select += "" if one_sided else ", b.k as r, b.v as y, b.start as q"
+    both = keyed and not one_sided and draw.randrange(2)
+    conditions = ["", "where a.k is null", "where a.v > 0"]
+    conditions += [] if one_sided else ["where b.k is null", "where a.s = b.s", "where a.period before b.period"]
+    third = draw.randrange(3) == 0 and kind == ""
     parts = {
-        "select": select,
+        "select": select + (", k as both" if both else "") + (", c.v as z" if third else ""),
         "from": f"from t a {kind}join u b on a.period {relation} b.period",
         "key": "and a.k = b.k" if keyed else "",
-        "where": condition,
+        "other": other,
+        "third": "left join t c on b.period intersects c.period and c.k = b.k" if third else "",
+        "where": draw.choice(conditions),
     }
-    tables = {"t": _table(draw), "u": _table(draw)}
-    text = _written(parts)
-    meant = select.replace(", k as both", ", coalesce(a.k, b.k) as both")
-    plain = f"{meant} from t a {kind}join u b on {RELATIONS[relation].format(r='a', s='b')} {parts['key']} {condition}"
+    tables = {"t": _table(draw, ends=True), "u": _table(draw, ends=True)}
+    text = _nested(draw, _written(parts))
+    plain = text.replace(", k as both", ", coalesce(a.k, b.k) as both")
+    for pair in (("a", relation, "b"), ("b", "intersects", "c"), ("a", "before", "b")):
+        plain = plain.replace(f"{pair[0]}.period {pair[1]} {pair[2]}.period", f"({_plain_relation(*pair)})")
     _equal(tl.sql(text, **tables), _duckdb(plain, **tables), text, in_order=False)
     return parts, tables, 1
+
+
+def _plain_relation(left, relation, right):
+    ends = {f"{alias}.end": f"coalesce({alias}.end, {FOREVER})" for alias in (left, right)}
+    words = RELATIONS[relation].format(r=left, s=right)
+    for end, known in ends.items():
+        words = words.replace(end, known)
+    return f"case when {left}.start is not null and {right}.start is not null then {words} end"
+
+
+def _nested(draw, text):
+    """The same rows by way of a subquery, a definition or a union."""
+    return draw.choice(
+        [
+            text,
+            f"select * from ({text}) q",
+            f"with q as ({text}) select * from q",
+            f"{text} union all {text}",
+            f"with q as ({text}) select * from q where exists (select 1 from q)",
+        ]
+    )
+
+
+def _versions(draw):
+    """Tables as of some time, against the filter that it stands for."""
+    first, last = draw.randrange(8), draw.randrange(8)
+    name = draw.choice(["VALID_TIME", "APPLICATION_TIME", "SYSTEM_TIME"])
+    kinds = {
+        f"as of {first}": f"start <= {first} and ({first} < t.end or t.end is null)",
+        f"from {first} to {last}": f"start < {last} and ({first} < t.end or t.end is null)",
+        f"between {first} and {last}": f"start <= {last} and ({first} < t.end or t.end is null)",
+    }
+    words = draw.choice(list(kinds))
+    parts = {"select": "select k, v, start", "from": "from t", "for": f"for {name} {words}", "where": "where v > 0"}
+    tables = {"t": _table(draw, ends=True)}
+    text = _nested(draw, _written(parts))
+    plain = text.replace(f" for {name} {words} where", f" where {kinds[words]} and")
+    _equal(tl.sql(text, **tables), _duckdb(plain, **tables), text, in_order=False)
+    return parts, tables, 1
+
+
+def _by_period(draw):
+    """Aggregates over time, instant by instant."""
+    keys = draw.sample(["k", "s"], draw.randrange(3))
+    aggregates = draw.sample(["count(*)", "sum(v)", "max(v + 1)", "count(distinct k)"], draw.randrange(1, 3))
+    named = [f"{aggregate} as d{at}" for at, aggregate in enumerate(aggregates)]
+    having = draw.choice(["", "having count(*) > 1"])
+    parts = {
+        "select": f"select {', '.join([*keys, *named])}",
+        "from": "from t",
+        "where": draw.choice(["", "where v is not null"]),
+        "group": f"group by {', '.join(draw.sample(['period', *keys], len(keys) + 1))}",
+        "having": having,
+    }
+    tables = {"t": _table(draw)}
+    text = _written(parts)
+    found = tl.sql(text, **tables)
+    instants = f"from t, range(12) as i(tick) {parts['where'] or 'where true'} and tick >= start and tick < t.end"
+    plain = f"{parts['select']}, tick {instants} group by {', '.join(['tick', *keys])} {having}"
+    names = [*keys, *(f"d{at}" for at in range(len(aggregates)))]
+    rows = [{name: row[name] for name in names} | {"at": at} for row in found.to_pylist() for at in _instants(row)]
+    _equal(pa.Table.from_pylist(rows), _duckdb(plain, **tables), text, in_order=False)
+    return parts, tables, 1
+
+
+def _coalesced(draw):
+    """Coalesced periods: the same instants, and no two periods of equal values that touch."""
+    parts = {"select": "select coalesce periods", "items": "k, s", "from": "from t", "where": "where v is not null"}
+    tables = {"t": _table(draw)}
+    text = _written(parts)
+    rows = tl.sql(text, **tables).to_pylist()
+    found = [{"k": row["k"], "s": row["s"], "at": at} for row in rows for at in _instants(row)]
+    plain = "select distinct k, s, tick from t, range(12) as i(tick) where v is not null and tick >= start and tick < t.end"
+    _equal(pa.Table.from_pylist(found), _duckdb(plain, **tables), text, in_order=False)
+    assert not [1 for a in rows for b in rows if a["end"] == b["start"] and (a["k"], a["s"]) == (b["k"], b["s"])], text
+    del parts["items"]
+    parts["select"] += " k, s"
+    return parts, tables, 1
+
+
+def _instants(row):
+    return range(row["start"], row["end"])
 
 
 def _windowed(draw):
@@ -216,7 +319,7 @@ def _windowed(draw):
 
 
 def _duckdb(text, **tables):
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"default_null_order": "nulls_first_on_asc_last_on_desc"})
     for name, table in tables.items():
         connection.register(name, table)
     try:
@@ -239,16 +342,12 @@ def _plain(value):
 
 def _plan(parts, tables):
     """What a text means, or None if it is refused."""
-    text = _written(parts)
     try:
-        statement = parse(text)
-        columns = [name for table in tables.values() for name in table.column_names]
-        clauses = clauses_of(statement.select, text, columns)
-        tl.sql(text, **tables)
+        plan = tl.explain(tl.sql, _written(parts), **tables)
+        tl.sql(_written(parts), **tables)
     except tl.TimeloomError:
         return None
-    source = repr(statement.source).split("token=")
-    return [part.split(")", 1)[1] if at else part for at, part in enumerate(source)], repr(clauses)
+    return plan["calls"], plan["inputs"], plan["sql"]
 
 
 def _every_clause_counts(parts, tables):

@@ -1,5 +1,6 @@
 """The ordinary SQL around windows and joins, against DuckDB, and the joins against the verbs."""
 
+import re
 from decimal import Decimal
 
 import duckdb
@@ -82,7 +83,10 @@ def test_order_equals_duckdb(query):
 
 
 def test_names_may_differ_in_case_and_be_quoted():
-    assert tl.sql('select SHOP, "amount" from Sales where Amount > 9', sales=SALES)["SHOP"].to_pylist() == ["a", "b"]
+    found = tl.sql('select SHOP, "amount", `price` from Sales where Amount > 9', sales=SALES)
+    assert found["shop"].to_pylist() == ["a", "b"]
+    with pytest.raises(tl.InvalidInputError, match="one name in SQL"):
+        tl.sql("select a from t", t=pa.table({"a": [1], "A": [2]}))
 
 
 FOUND = "select s.shop as shop, s.start as at, r.rate from sales s "
@@ -152,95 +156,101 @@ def test_own_period_columns():
     assert tl.sql(query, sales=SALES, rates=renamed)["n"].to_pylist() == [tl.join(SALES, RATES).num_rows]
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("select * from sales, rates", "found ','"),
-        ("select * from sales join rates using (shop)", "or TEMPORAL before JOIN"),
-        ("select * from sales join sales on sales.period meets sales.period", "both tables are called 'sales'"),
-        ("select * from sales s join rates r on s.period durng r.period", "Did you mean 'during'"),
-        ("select * from sales s join rates r on s.period during s.period", "expected the period of the other table"),
-        ("select * from sales s join rates r on s.period during(delta 2) r.period", "takes no delta"),
-        ("select * from sales s join rates r on s.shop = s.shop", "both sides are of one table"),
-        ("select * from sales s join rates r on x.shop = r.shop", "expected s or r before a dot"),
-        ("select * from sales s join rates r on s.shop > r.shop", "expected = and a column"),
-        ("select * from sales s temporal join rates r on s.period during r.period", "not in a TEMPORAL join"),
-        ("select * from sales s temporal semi join rates r using (shop)", "there is no TEMPORAL SEMI JOIN"),
-        ("select start from sales s join rates r on s.period during r.period", "write s.start or r.start"),
-        ("select z.shop from sales s", "there is no column 'z.shop'"),
-        ("select z.* from sales s", "there is no table 'z'"),
-        ("select * from (select * from sales)", "queries do not nest"),
-        ("select (select 1) from sales", "found a nested query"),
-        ("select max(amount) over () from sales", "found OVER"),
-        ("with x as (select 1) select * from x", "expected SELECT"),
-        ("select * from sales union select * from sales", "found 'union'"),
-        ("select shop + 1 from sales", "cannot be computed"),
-        ("select sinh(amount) from sales", "is not supported here"),
-        ("select amount from sales where amount", "expected a condition"),
-        ("select amount from sales where", "something is missing|Expected"),
-        ("select mode(amount) from sales", "the aggregate MODE|MODE(amount) is not supported"),
-        ("select sum(distinct amount) from sales", "expected COUNT(DISTINCT column)"),
-        ("select sum(count(*)) from sales", "nests aggregates"),
-        ("select shop from sales group by amount", "neither aggregated nor in GROUP BY"),
-        ("select shop from sales having shop = 'a'", "HAVING needs GROUP BY"),
-        ("select shop, shop from sales", "two results are called 'shop'"),
-        ("select shop from sales order by 2", "there is no column 2"),
-        ("select distinct shop from sales order by amount", "ORDER BY needs a result"),
-        ("select shop from sales limit -1", "LIMIT needs a whole number"),
-        ("select cast(amount as json) from sales", "the type JSON is unknown here"),
-        ("select interval '1 moon' + day from sales", "is no span"),
-    ],
-)
-def test_what_is_not_understood_is_refused_with_words_that_help(query, words):
-    with pytest.raises(tl.UsageError) as caught:
-        tl.sql(query, sales=SALES, rates=RATES)
-    assert any(word in str(caught.value) for word in words.split("|"))
-    assert "^" in str(caught.value)
+ENGINE_QUERIES = [
+    "select * from (select shop from sales) x",
+    "select (select max(rate) from rates) as top, shop from sales",
+    "select shop, max(amount) over (partition by shop order by start) as m from sales",
+    "with x as (select shop, rate from rates), y as (select * from x where rate > 1) select x.shop, y.rate from x join y using (shop)",
+    "with recursive r as (select 1 as n union all select n + 1 from r where n < 5) select n from r",
+    "select shop from sales union all select shop from rates",
+    "select shop from sales except select shop from rates",
+    "select s.shop, r.rate from sales s join rates r on s.shop = r.shop and s.amount > r.rate",
+    "select s.shop, r.rate, t.rate as other from sales s left join rates r using (shop) left join rates t on t.rate = r.rate",
+    "select s.amount, r.rate from sales s, rates r where s.shop = r.shop",
+    "select shop from sales s where exists (select 1 from rates r where r.shop = s.shop and r.rate > s.start)",
+    "select shop, sum(amount) as n from sales group by rollup (shop)",
+    "select shop, open, count(*) as n from sales group by grouping sets ((shop), (open), ())",
+    "select count(*) filter (where open) as n, sum(distinct amount) as d, mode(shop) as m from sales",
+    "select * exclude (day) from sales qualify row_number() over (partition by shop order by start) = 1",
+    "select shop like 'a' escape 'b' as x, sinh(price) as y, amount::double / 3 as z from sales",
+    "select distinct on (shop) shop, max(start) over (partition by shop) as m from sales",
+    "select start, end, case when end > 7 then end else 0 end as e, end - start as span from sales where end > 5",
+    "select s.end as end, start start from sales s",
+    "select day + interval 1 month as later from sales",
+    "values (1, 'a'), (2, 'b')",
+    "(select 1 as x) union all (select 2 as x)",
+    "select 'it''s -- no comment' as t, \"shop\" from sales /* one */ where shop = 'a' -- two",
+]
+
+
+@pytest.mark.parametrize("query", ENGINE_QUERIES)
+def test_what_is_not_about_time_is_the_engines(query):
+    connection = duckdb.connect()
+    connection.register("sales", SALES)
+    connection.register("rates", RATES)
+    plain = re.sub(r"(?<![.\w])end(?= [-,>]|,| start| from sales where)|(?<= then )end(?= else)", '"end"', query)
+    expected = connection.sql(plain).to_arrow_table().to_pylist()
+    assert canonical(rounded(tl.sql(query, sales=SALES, rates=RATES).to_pylist())) == canonical(rounded(expected))
 
 
 REFUSED = [
-    ("select * from sales limit 50 percent", "LIMIT takes a number of rows"),
-    ("select distinct on (shop) amount from sales", "DISTINCT compares whole rows"),
-    ("select shop from sales group by shop with rollup", "run one query for each grouping"),
-    ("select shop from sales group by rollup (shop)", "not supported here|run one query for each grouping"),
-    ("select shop from sales group by cube (shop)", "not supported here|run one query for each grouping"),
+    ("select * from sales, rates", "two results are called"),
+    ("select * from sales join sales on sales.period meets sales.period", "two tables are called 'sales'"),
+    ("select * from sales s join rates r on s.period durng r.period", "Did you mean 'during'"),
+    ("select * from sales s join rates r on s.period during(delta 2) r.period", "takes no delta"),
+    ("select * from sales s join rates r on x.shop = r.shop", "not found"),
+    ("select * from sales s temporal join rates r on s.period during r.period", "relates periods by itself"),
+    ("select * from sales s temporal left join rates r on s.shop = r.shop and r.rate > 1", "takes no condition"),
+    ("select start from sales s join rates r on s.period during r.period", "write s.start or r.start"),
+    ("select s.cost from sales s join rates r on s.period during r.period", "there is no column 's.cost'"),
+    ("select r.start from sales s temporal join rates r using (shop)", "there is no column 'r.start'"),
+    ("select z.* from sales s", "not found"),
+    ("select * from nowhere", "there is no table 'nowhere'"),
+    ("select * from sales s join rates r on s.period overlaps period(r.start, r.end)", "in the same way"),
     (
-        "select shop from sales group by grouping sets ((shop), ())",
-        "not supported here|run one query for each grouping",
+        "select * from sales s join rates r on period(s.start, s.end) overlaps(delta 1) period(r.start, r.end)",
+        "no limits",
     ),
-    ("select count(*) from sales group by all", "name the columns after GROUP BY"),
-    ("select count(shop) from sales group by", "nothing after GROUP BY"),
-    ("select count(shop, amount) from sales", "expected one argument"),
-    ("select max(amount, price) from sales", "expected one argument"),
-    ("select floor(price, 2) from sales", "not understood here"),
-    ("select cast(amount as int format 'x') from sales", "CAST takes a type"),
-    ("select amount between symmetric 3 and 1 from sales", "put the lower end first|not supported here"),
-    ("select * except (shop) from sales", "name the columns"),
-    ("select * replace (1 as shop) from sales", "name the columns"),
+    ("select * from sales for system_time as at 5", "expected OF"),
+    ("select * from sales for some_time as of 5", "SYSTEM_TIME, VALID_TIME, APPLICATION_TIME"),
+    ("select * from sales for system_time as of 5 for system_time all", "given before"),
+    ("select * from sales for system_time period (a, b) as of 5", "has no columns (a, b)"),
+    ("select shop from sales period (start, end)", "PERIOD after this table has no meaning here"),
+    ("select shop from sales group by period, period", "given before"),
+    ("select coalesce periods shop from sales coalesce periods", "given before"),
+    ("select median(amount) from sales group by period", "is not computed by periods"),
+    ("select amount, count(*) from sales group by period", "column|not found"),
+    ("select s.amount, count(*) from sales s group by period", "neither aggregated nor in GROUP BY"),
+    ("select sum(count(*)) from sales group by period", "nests aggregates"),
+    ("select sum(amount, price) from sales group by period", "takes one argument"),
+    ("select shop + 1 from sales", "explicit type casts"),
+    ("select amount from sales where", "expected an expression after WHERE"),
+    ("select shop from sales group by", "expected an expression after GROUP BY"),
+    ("select shop from sales where shop = 'a' where shop = 'b'", "given before"),
+    ("select shop from sales order by 2", "out of range"),
+    ("select shop from sales limit -1", "negative"),
+    ("select shop from sales group by shop with rollup", "syntax error"),
+    ("select count(shop, amount) from sales", "No function matches"),
+    ("select cast(amount as int format 'x') from sales", "syntax error"),
+    ("select shop, shop from sales", "two results are called 'shop'"),
     ("select shop, from sales", "a comma with nothing after it"),
     ("select 0x1f from sales", "right behind a number"),
     ("select shop from sales; select 1 from sales", "expected one query"),
-    ("select shop from sales fetch first 2 rows with ties", "not supported here|not understood"),
-    ("select shop from sales period (start, end)", "PERIOD after a table has no meaning here"),
-    ("select count(*) filter (where open) from sales", "not supported here"),
-    ("select shop like 'a' escape 'b' from sales", "not supported here"),
-    ("select round(price, amount) from sales", "as a constant"),
-    ("select shop like shop from sales", "as a constant"),
-    ("select interval amount day from sales", "no constant|not supported"),
-    ("select shop from sales where count(*) > 1", "expected it in HAVING"),
-    ("select aggregate_0, count(*) from sales", "there is no column|neither aggregated"),
-    ("select 1e400 from sales", "too large"),
-    ("select " + "9" * 5000 + " from sales", "cannot be computed"),
+    ("select shop from sales fetch first 2 rows with ties", "syntax error"),
+    ("select shop from sales tablesample (10 percent)", "not understood here"),
+    ("select shop from sales where count(*) > 1", "cannot contain aggregates"),
     ("select 'a from sales", "a quote is opened here"),
     ("select /* a from sales", "a comment is opened here"),
+    ("select (shop from sales", "closed"),
+    ("select shop) from sales", "expected the end"),
     ("select " + "(" * 500 + "amount" + ")" * 500 + " from sales", "nested too deeply"),
-    ("select " + "not " * 3000 + "open from sales", "nested too deeply"),
     ("select shop from sales where shop = '\ud800'", "surrogate"),
     ("select shop from sales s join rates r on s.period during(delta 1, delta 2) r.period", "given before"),
-    (
-        "select shop from sales s join rates r on s.shop = r.shop and s.shop = r.shop and s.period during r.period",
-        "each column once",
-    ),
+    ("drop table sales", "expected SELECT"),
+    ("copy sales to 'x.csv'", "expected SELECT"),
+    ("set threads = 1", "expected SELECT"),
+    ("with x as (select 1), x as (select 2) select * from x", "each name once"),
+    ("update sales set amount = 1 at system_time 5", "is no BitemporalTable"),
 ]
 
 
@@ -251,6 +261,31 @@ def test_nothing_that_is_written_is_left_out(query, words):
     assert any(word in str(caught.value) for word in words.split("|")), str(caught.value)[:300]
     assert "^" in str(caught.value)
     assert len(str(caught.value)) < 1200
+
+
+@pytest.mark.parametrize(
+    "name", ["'{}'", "read_csv('{}')", "read_text('{}')", "glob('{}')", '"{}"', "sqlite_scan('{}', 't')"]
+)
+def test_a_query_reaches_no_file(tmp_path, name):
+    place = tmp_path / "secret.csv"
+    place.write_text("a\n1\n")
+    with pytest.raises(tl.UsageError):
+        tl.sql(f"select * from {name.format(place)}", sales=SALES)
+
+
+def test_a_query_reaches_no_variable_and_no_setting():
+    hidden = SALES
+    for query in (
+        "select * from hidden",
+        "select * from SALES_ELSEWHERE",
+        "select * from duckdb_tables",
+        "pragma version",
+    ):
+        with pytest.raises(tl.UsageError):
+            tl.sql(query, sales=hidden)
+    assert tl.sql("select current_setting('enable_external_access') as x", sales=hidden)["x"].to_pylist() == [False]
+    with pytest.raises(tl.UsageError, match="locked|expected SELECT"):
+        tl.sql("set enable_external_access = true", sales=hidden)
 
 
 @pytest.mark.parametrize("kind", ["join", "left join", "right join", "full join"])
@@ -291,7 +326,7 @@ def test_the_usual_names_may_be_given_as_a_period():
 
 
 def test_columns_may_have_the_names_that_queries_use_themselves():
-    names = ["aggregate_0", "aggregate_0_of", "key_0", "order_0", "own_left_0", "__output", "_aggregate_0"]
+    names = ["aggregate_0", "aggregate_0_of", "key_0", "order_0", "own_left_0", "timeloom_1", "timeloom_source_1"]
     table = pa.table({name: [1, 2, 2] for name in names} | {"start": [0, 1, 2], "end": [3, 4, 5]})
     for name in names:
         query = (

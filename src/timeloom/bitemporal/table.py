@@ -82,6 +82,11 @@ class BitemporalTable:
         state = self._state
         return None if state.layout.sys_type is None else state.layout.sys_instant(state.latest)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that say what a fact is about."""
+        return self._state.layout.key
+
     def batch(self) -> Batch:
         """Open a batch: ``with table.batch() as batch: batch.insert(…, sys=1); batch.delete(…, sys=2)``."""
         return Batch(self)

@@ -17,7 +17,7 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
     Parameters
     ----------
     verb
-        The verb itself (``tl.join``) or its name.
+        The verb itself (``tl.join``) or its name; ``tl.sql``, whose plan says which verb answers what.
     *args, **kwargs
         The arguments of the call.
 
@@ -28,6 +28,10 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
     >>> tl.explain(tl.join, shifts, shifts)["algorithm"]
     'forward_scan'
     """
+    explained = getattr(verb, "explained", None)
+    if explained is not None:
+        answer: Explanation = explained(*args, **kwargs)
+        return answer
     known = verbs()
     name = verb if isinstance(verb, str) else getattr(verb, "__name__", repr(verb))
     found = known.get(name)

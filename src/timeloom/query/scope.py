@@ -1,95 +1,74 @@
-"""Which column a name in a query means."""
+"""Which tables a name may mean, and which columns they have."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from sqlglot import exp
-
-from timeloom.errors import did_you_mean
-from timeloom.query.parse import place
-from timeloom.query.text import error_at
-
-OUTPUT = "output"
-"""Marks a column that goes by its output name: one that ``*`` stands for, or one that no text can name."""
+from timeloom.query.pieces import Sql
+from timeloom.query.structure import USUAL, Columns
 
 
-def output_column(name: str) -> Any:
-    """A column by its output name."""
-    column = exp.column(name, quoted=True)
-    column.meta[OUTPUT] = True
-    return column
+@dataclass
+class Named:
+    """A table under its alias.
+
+    ``columns`` is None where the engine knows the alias itself; else it has, for each column in small letters, the
+    column's name and the expression that gives it.
+    """
+
+    alias: str
+    period: Columns = USUAL
+    columns: "dict[str, tuple[str, str]] | None" = None
+    declared: int = -1
+    """The token of the table whose period was named after it, if it was."""
+    labels: "Callable[[], list[str]] | None" = None
+    """Asks for the columns of a table that the engine knows."""
+    shared: frozenset[str] = frozenset()
+    """Names, in small letters, that a join made common to several tables, so that they need no alias."""
+    missing: str = "there is no column {written!r}. {hint}"
+
+    def names(self) -> list[str]:
+        """The columns."""
+        if self.columns is not None:
+            return [name for name, _ in self.columns.values()]
+        return self.labels() if self.labels is not None else []
 
 
-def unused(prefix: str, names: Iterable[str]) -> str:
-    """A prefix that no name has, so that columns of our own clash with nobody's."""
-    taken = [name.lower() for name in names]
-    while any(name.startswith(prefix) for name in taken):
-        prefix = f"_{prefix}"
-    return prefix
+@dataclass
+class Definitions:
+    """Queries with names, as far as they are visible; ``pending`` is one that is being read."""
+
+    parent: "Definitions | None" = None
+    known: dict[str, Sql] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    recursive: bool = False
+
+    def holder(self, name: str) -> "Definitions | None":
+        """Who knows a name."""
+        here = name.lower() in self.known or name.lower() in self.pending
+        return self if here else self.parent.holder(name) if self.parent else None
+
+    def visible(self) -> tuple[bool, dict[str, Sql]]:
+        """All that can be named here, outermost first, and whether any of it is recursive."""
+        recursive, outer = self.parent.visible() if self.parent else (False, {})
+        return recursive or self.recursive, {**outer, **self.known}
 
 
+@dataclass
 class Scope:
-    """The columns of a source, by name and by table alias."""
+    """The tables of a SELECT, and those of the SELECTs around it."""
 
-    def __init__(
-        self,
-        text: str,
-        columns: "dict[tuple[str, str], str]",
-        shared: "Mapping[str, str] | None" = None,
-        shown: "list[str] | None" = None,
-    ) -> None:
-        """Take the output name of each (alias, column).
+    definitions: Definitions
+    parent: "Scope | None" = None
+    tables: dict[str, Named] = field(default_factory=dict)
+    overrides: "dict[int, tuple[int, Sql]]" = field(default_factory=dict)
+    """Tokens that stand for something else here: where each ends, and what it is."""
+    ambiguous: set[str] = field(default_factory=set)
 
-        ``shared`` has those of keys, which both sides of a join have in common, without an alias. ``shown`` is what
-        ``*`` stands for, by default all.
-        """
-        self._text = text
-        self._columns = columns
-        self._shared = dict(shared or {})
-        self._shown = list(dict.fromkeys(columns.values())) if shown is None else shown
+    def find(self, alias: str) -> Named | None:
+        """The table that an alias means."""
+        found = self.tables.get(alias.lower())
+        return found if found is not None or self.parent is None else self.parent.find(alias)
 
-    @classmethod
-    def of(cls, text: str, alias: str, names: Iterable[str]) -> "Scope":
-        """The scope of one table."""
-        return cls(text, {(alias, name): name for name in names})
-
-    def resolve(self, column: exp.Column) -> str:
-        """The output name of a column."""
-        name, alias = column.name, column.table
-        if column.meta.get(OUTPUT):
-            return str(name)
-        if not alias:
-            same = [shared for shared in self._shared if shared == name] or [
-                shared for shared in self._shared if shared.lower() == name.lower()
-            ]
-            if len(same) == 1:
-                return self._shared[same[0]]
-        here = [
-            (known, output)
-            for (table, known), output in self._columns.items()
-            if not alias or table.lower() == alias.lower()
-        ]
-        exact = {output for known, output in here if known == name}
-        found = exact or {output for known, output in here if known.lower() == name.lower()}
-        if len(found) == 1:
-            return found.pop()
-        written = f"{alias}.{name}" if alias else name
-        if found:
-            tables = " or ".join(f"{table}.{known}" for (table, known) in self._columns if known == name)
-            raise self.error(column, f"column {written!r} may mean more than one; write {tables}")
-        names = sorted({f"{table}.{known}" if alias else known for (table, known) in self._columns})
-        raise self.error(column, f"there is no column {written!r}. {did_you_mean(written, names)}")
-
-    def starred(self, star: Any) -> list[tuple[str, str]]:
-        """What ``*`` or ``table.*`` stands for: the name and the output name of each column."""
-        alias = star.table if isinstance(star, exp.Column) else ""
-        if not alias:
-            return [(output, output) for output in self._shown]
-        own = {known: output for (table, known), output in self._columns.items() if table.lower() == alias.lower()}
-        if not own:
-            raise self.error(star, f"there is no table {alias!r} in this query")
-        return [(output if output in self._shown else known, output) for known, output in own.items()]
-
-    def error(self, node: Any, message: str) -> Exception:
-        """An error that points at a part of the query."""
-        return error_at(self._text, place(node), message)
+    def within(self, definitions: "Definitions | None" = None) -> "Scope":
+        """The scope of a query inside this one."""
+        return Scope(definitions or self.definitions, self)

@@ -1,129 +1,158 @@
-"""What follows FROM, run by the verbs."""
+"""What follows FROM: tables, and the joins between them, as words for the engine or as results of verbs."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from timeloom.model.measures import Measure
-from timeloom.model.naming import Keys, joined_columns
-from timeloom.operators.join import join
-from timeloom.operators.sliding_windows import sliding_windows
-from timeloom.operators.temporal_antijoin import temporal_antijoin
-from timeloom.operators.temporal_join import temporal_join
-from timeloom.query.scope import Scope, unused
-from timeloom.query.statement import JoinSource, TableRef, WindowSource
-from timeloom.query.text import error_at
+from timeloom.errors import UsageError, did_you_mean
+from timeloom.query.pieces import Sql, listed
+from timeloom.query.scope import Named, Scope
+from timeloom.query.structure import USUAL, Columns, Factor
+from timeloom.query.writing import Run, write
 
-USUAL = ("start", "end")
+Star = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Relation:
-    """A frame, and the names under which a query knows its columns."""
+@dataclass
+class Cells:
+    """The columns of one alias within a frame: by name in small letters, the name and the frame's column."""
+
+    alias: str
+    period: Columns
+    columns: dict[str, tuple[str, str]]
+    nullable: bool = False
+    declared: int = -1
+
+    def column(self, name: str) -> str | None:
+        """The frame's column for a column of the alias."""
+        found = self.columns.get(name.lower())
+        return None if found is None else found[1]
+
+
+@dataclass
+class Table:
+    """A frame, and which of its columns belong to which alias. ``shared`` have a name without an alias."""
 
     frame: Any
-    scope: Scope
+    cells: dict[str, Cells]
+    shared: dict[str, tuple[str, str]] = field(default_factory=dict)
+    stars: list[Star] = field(default_factory=list)
+
+    def names(self) -> set[str]:
+        """All names that the query has for columns, in small letters."""
+        return {name for cells in self.cells.values() for name in cells.columns} | set(self.shared)
 
 
-def joined(source: JoinSource, left: Any, right: Any, text: str) -> Relation:
-    """Join two frames by a relation, or sequenced."""
-    options: dict[str, Any] = {
-        "left_on": list(source.left_on) or None,
-        "right_on": list(source.right_on) or None,
-        "left_period": source.left.period or USUAL,
-        "right_period": source.right.period or USUAL,
-    }
-    without: tuple[str, ...] = ()
-    left_names, right_names = names_of(left), names_of(right)
-    own = OwnKeys.of(source, left_names, right_names)
-    if source.how not in ("semi", "anti"):
-        left, right = _copied(left, own.left), _copied(right, own.right)
-    if source.relation is not None:
-        frame = join(left, right, source.relation, how=source.how, **options)
-    elif source.how == "anti":
-        frame = temporal_antijoin(left, right, **options)
-    elif source.how == "semi":
-        raise error_at(
-            text, source.right.token.start, "there is no TEMPORAL SEMI JOIN; expected INNER, LEFT, RIGHT, FULL or ANTI"
-        )
-    else:
-        frame = temporal_join(left, right, how=source.how, **options)
-        without = source.right.period or USUAL
-    if source.how in ("semi", "anti"):
-        return Relation(frame, Scope.of(text, source.left.alias, left_names))
-    return Relation(frame, _joined_scope(source, left_names, right_names, without, own, text))
+@dataclass
+class Source:
+    """A part of FROM: its words, its tables, and the frame behind it if there is one."""
+
+    sql: Sql
+    tables: dict[str, Named]
+    table: "Callable[[], Table]"
+    plain: bool = True
+    stars: "list[Sql] | None" = field(default_factory=list)
+    """What ``*`` stands for; None where it cannot be said."""
+    nullable: set[str] = field(default_factory=set)
+    """Aliases whose rows may be missing, after an outer join."""
 
 
-@dataclass(frozen=True)
-class OwnKeys:
-    """Copies of the keys, by which each side of a join keeps its own: new column to key."""
-
-    left: dict[str, str]
-    right: dict[str, str]
-
-    @classmethod
-    def of(cls, source: JoinSource, left: list[str], right: list[str]) -> "OwnKeys":
-        """Name the copies; keys that a table does not have are left to the join, which refuses them."""
-        prefix = unused("own_", [*left, *right])
-        return cls(
-            {f"{prefix}left_{at}": key for at, key in enumerate(source.left_on) if key in left},
-            {f"{prefix}right_{at}": key for at, key in enumerate(source.right_on) if key in right},
-        )
+def whole_table(frame: Any, labels: list[str], factor: Factor) -> Table:
+    """A frame as the table of one alias."""
+    columns = {label.lower(): (label, label) for label in labels}
+    cells = Cells(factor.alias, factor.period or USUAL, columns, declared=factor.tokens[0])
+    return Table(frame, {factor.alias.lower(): cells}, stars=[(label, label) for label in labels])
 
 
-def _copied(frame: Any, copies: dict[str, str]) -> Any:
-    if hasattr(frame, "column_names"):
-        for name, column in copies.items():
-            frame = frame.append_column(name, frame[column])
-        return frame
-    return frame.withColumns({name: frame[f"`{column.replace('`', '``')}`"] for name, column in copies.items()})
+def aliased_source(run: Run, factor: Factor, scope: Scope, words: Sql) -> Source:
+    """The source of a factor that the engine reads."""
+    return written_source(run, factor, scope, Sql(words, " ", _alias_words(run, factor, scope)))
 
 
-def windowed(source: WindowSource, frame: Any, measures: "tuple[Measure, ...] | None", text: str) -> Relation:
-    """See a frame through sliding windows: aggregates by step, or without measures the rows of each step."""
-    select = None if measures is None else {one.name: _entry(one) for one in measures}
-    result = sliding_windows(
-        frame,
-        source.sys,
-        source.app,
-        steps=source.steps,
-        ratio=source.ratio,
-        meaning=source.meaning,
-        select=select,
-        rows=measures is None,
-        bounds=measures is not None,
-        sys_period=source.sys_period,
-        app_period=source.app_period,
-    )
-    return Relation(result, Scope.of(text, source.table.alias, names_of(result)))
+def written_source(run: Run, factor: Factor, scope: Scope, sql: Sql) -> Source:
+    """A source whose words are given, alias and all."""
+    alias = factor.alias.lower()
+
+    def labels() -> list[str]:
+        return run.session.columns(with_definitions(run, scope, Sql("SELECT * FROM ", sql)))
+
+    named = Named(factor.alias, factor.period or USUAL, declared=factor.tokens[0], labels=labels)
+    if factor.period is not None:
+        run.declared.append(factor.tokens[0])
+    source = Source(sql, {alias: named} if alias else {}, table=lambda: Table(None, {}))
+    source.table = lambda: evaluated(run, source, scope)
+    source.stars = [Sql(f"{run.session.quote(factor.alias)}.*")] if alias else None
+    return source
 
 
-def scanned(source: TableRef, frame: Any, text: str) -> Relation:
-    """A table as it is."""
-    return Relation(frame, Scope.of(text, source.alias, names_of(frame)))
+def _alias_words(run: Run, factor: Factor, scope: Scope) -> Sql:
+    begin, end = factor.alias_tokens
+    if begin == end:
+        return Sql("AS ", run.session.quote(factor.alias)) if factor.alias and factor.kind == "table" else Sql()
+    return write(run, factor.alias_tokens, scope)
 
 
-def _entry(measure: Measure) -> Any:
-    return measure.function if measure.column is None else (measure.column, measure.function)
+def given_frame(run: Run, factor: Factor) -> Any:
+    """The frame that was passed under a name."""
+    name = run.tokens[factor.tokens[0]].text
+    tables = run.tables
+    found = [tables[name]] if name in tables else [tables[key] for key in tables if key.lower() == name.lower()]
+    if len(found) == 1:
+        return found[0].frame
+    if not tables:
+        raise UsageError("no table was given; pass each under its name, as in tl.sql(text, orders=table)")
+    raise run.fail(factor.tokens[0], f"there is no table {name!r}. {did_you_mean(name, tables)}")
 
 
-def names_of(frame: Any) -> list[str]:
-    """The columns of a table or DataFrame."""
-    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+def frame_of(run: Run, factor: Factor, scope: Scope) -> Any:
+    """The frame of a table, or of a query, without what follows it."""
+    name = run.tokens[factor.tokens[0]].text
+    holder = scope.definitions.holder(name) if factor.kind == "table" else None
+    if factor.kind == "table" and holder is None:
+        return given_frame(run, factor)
+    if holder is not None:
+        return defined_frame(run, name, scope, factor.tokens[0])
+    inner = Sql("SELECT * FROM ", write(run, factor.tokens, scope), " AS ", run.session.quote("inner"))
+    return run.evaluate(with_definitions(run, scope, inner))
 
 
-def _joined_scope(
-    source: JoinSource, left: list[str], right: list[str], without: tuple[str, ...], own: OwnKeys, text: str
-) -> Scope:
-    """Keys are each side's own under its alias, and whichever of the two there is without an alias."""
-    names, shared, shown = {}, {}, []
-    for column in joined_columns(left, right, Keys(source.left_on, source.right_on), without_right=without):
-        shown.append(column.name)
-        if column.origin in ("left", "key"):
-            names[source.left.alias, column.left] = column.name
-        if column.origin in ("right", "key"):
-            names[source.right.alias, column.right] = column.name
-        if column.origin == "key" and column.left == column.right:
-            shared[column.left] = column.name
-    names |= {(source.left.alias, key): name for name, key in own.left.items()}
-    names |= {(source.right.alias, key): name for name, key in own.right.items()}
-    return Scope(text, names, shared, shown)
+def defined_frame(run: Run, name: str, scope: Scope, at: int) -> Any:
+    """The frame of a query with a name; from now on it is evaluated no more."""
+    holder = scope.definitions.holder(name)
+    assert holder is not None
+    if name.lower() in holder.pending:
+        raise run.fail(at, f"{name!r} is being defined here; temporal joins and windows cannot read it before it is")
+    frame = run.evaluate(with_definitions(run, scope, Sql("SELECT * FROM ", run.session.quote(name))))
+    if run.session.engine == "duckdb":
+        kept = run.session.add(frame)
+        holder.known[name.lower()] = Sql(f"{run.session.quote(name)} AS (SELECT * FROM {kept})")
+    return frame
+
+
+def with_definitions(run: Run, scope: Scope, sql: Sql) -> Sql:
+    """A query with all the definitions that it may name."""
+    recursive, known = scope.definitions.visible()
+    if not known:
+        return sql
+    return Sql("WITH RECURSIVE " if recursive else "WITH ", listed(known.values()), " ", sql)
+
+
+def evaluated(run: Run, source: Source, scope: Scope) -> Table:
+    """Run the words of a source, every column under a name of its own."""
+    quote, wanted, cells, stars, taken = run.session.quote, list[str](), dict[str, Cells](), list[Star](), set[str]()
+    names = [name.lower() for named in source.tables.values() for name in named.names()]
+    for alias, named in source.tables.items():
+        columns = {}
+        for label in named.names():
+            plain = names.count(label.lower()) == 1 and label.lower() not in taken
+            column = label if plain else run.fresh()
+            taken.add(label.lower())
+            value = f"{quote(named.alias)}.{quote(label)}" if named.columns is None else named.columns[label.lower()][1]
+            wanted.append(f"{value} AS {quote(column)}")
+            columns[label.lower()] = (label, column)
+            stars.append((label, column))
+        cells[alias] = Cells(named.alias, named.period, columns, alias in source.nullable, named.declared)
+    if not wanted:
+        raise UsageError("a temporal join needs tables with names; give the query an alias")
+    found = run.evaluate(with_definitions(run, scope, Sql("SELECT ", listed(wanted), " FROM ", source.sql)))
+    return Table(found, cells, stars=stars)

@@ -2,31 +2,36 @@
 
 from typing import Any
 
-from timeloom.errors import UsageError, did_you_mean
+from timeloom.model.explanation import Explanation
 from timeloom.model.options import checked
 from timeloom.query.text import deepest, error_at
 
 
 @checked
 def sql(text: Any, /, **tables: Any) -> Any:
-    """Run a query with sliding windows or temporal joins over tables.
+    """Run SQL over tables, with what it says about time.
 
     Parameters
     ----------
     text
-        A SELECT. After FROM stand a table, a table with windows, or two tables joined by time::
+        A query, or an UPDATE or DELETE of a `BitemporalTable`. Anywhere in it there may be::
 
             orders [SYS, START 100, RANGE 4, SLIDE 1] [APP, START 10, RANGE 2, SLIDE 1] [RATIO 1:2] STEPS 8
+            orders FOR SYSTEM_TIME AS OF 5
             shifts JOIN calls ON shifts.period CONTAINS calls.period AND shifts.who = calls.who
             prices TEMPORAL LEFT JOIN stock USING (item)
+            SELECT item, count(*) FROM stock GROUP BY PERIOD, item
+            SELECT COALESCE PERIODS item FROM stock
+            UPDATE prices FOR PORTION OF APPLICATION_TIME FROM 5 TO 9 SET price = 3 WHERE item = 'a' AT SYSTEM_TIME 7
 
-        Around it ordinary SQL is understood: expressions, aggregates, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT.
+        All else is SQL of the engine: DuckDB for local tables (``pip install 'timeloom[sql]'``), Spark for DataFrames.
     **tables
-        The tables by name: Spark DataFrames, or local tables of any kind that exports Arrow.
+        The tables by name: Spark DataFrames, or local tables of any kind that exports Arrow; a `BitemporalTable`, a
+        `BitemporalIndex` or a `StabForest`, which show all their rows.
 
     Returns
     -------
-    A table of the kind of the first table in the query. A query with windows has a column ``step``.
+    A table of the kind of the first table in the query. Windows have a column ``step``.
 
     Examples
     --------
@@ -38,6 +43,11 @@ def sql(text: Any, /, **tables: Any) -> Any:
     ...           from plans [SYS, START 1, RANGE 2, SLIDE 1] [APP, START 10, RANGE 2, SLIDE 1] STEPS 2
     ...           where fee > 5''', plans=plans).to_pylist()
     [{'step': 0, 'n': 1, 'fees': 7}, {'step': 1, 'n': 2, 'fees': 16}, {'step': 2, 'n': 1, 'fees': 7}]
+    >>> tl.sql('''with known as (select * from plans for system_time as of 3)
+    ...           select a.plan, b.plan as beside
+    ...           from known a period (app_start, app_end) join known b period (app_start, app_end)
+    ...             on a.period intersects b.period and a.fee < b.fee''', plans=plans).to_pylist()
+    [{'plan': 'a', 'beside': 'b'}]
 
     An error points at the word that it is about:
 
@@ -48,62 +58,23 @@ def sql(text: Any, /, **tables: Any) -> Any:
       select count(*) from plans [SYS, START 1, RANGE two, SLIDE 1]
                                                       ^
     """
+    return _guarded(text, tables, dry=False)
+
+
+def _explained(text: Any, /, **tables: Any) -> Explanation:
+    answer: Explanation = _guarded(text, tables, dry=True)
+    return answer
+
+
+sql.explained = _explained  # type: ignore[attr-defined]
+
+
+def _guarded(text: Any, tables: "dict[str, Any]", *, dry: bool) -> Any:
+    from timeloom.query.running import answer
+
     try:
-        return _answer(text, tables)
+        return answer(text, tables, dry=dry)
     except RecursionError as error:
         raise error_at(
             text, deepest(text), "the query is nested too deeply here; expected fewer levels, or IN for a long OR"
         ) from error
-
-
-def _answer(text: str, tables: "dict[str, Any]") -> Any:
-    from timeloom.model.sliding_windows import BOUNDS, STEP
-    from timeloom.query.clauses import clauses_of
-    from timeloom.query.execute import run
-    from timeloom.query.parse import parse
-    from timeloom.query.sources import joined, names_of, scanned
-    from timeloom.query.statement import JoinSource, WindowSource
-    from timeloom.query.understood import check_understood
-
-    statement = parse(text)
-    source, windows = statement.source, None
-    if isinstance(source, JoinSource):
-        refs = [source.left, source.right]
-    elif isinstance(source, WindowSource):
-        refs, windows = [source.table], source
-    else:
-        refs = [source]
-    frames = [_find(ref, tables, text) for ref in refs]
-    rows, *others, restore, spark = _frames(frames, [ref.name for ref in refs])
-    check_understood(statement.select, text, statement.clauses, functions=spark)
-    columns = [name for each in (rows, *others) for name in names_of(each.frame)]
-    clauses = clauses_of(statement.select, text, columns + ([STEP, *BOUNDS] if windows else []))
-    if isinstance(source, JoinSource):
-        relation = joined(source, rows.frame, others[0].frame, text)
-    else:
-        relation = scanned(refs[0], rows.frame, text)
-    return restore(run(clauses, rows.of(relation.frame), relation.scope, windows, text).frame)
-
-
-def _find(ref: Any, tables: "dict[str, Any]", text: str) -> Any:
-    exact = [tables[name] for name in tables if name == ref.name]
-    found = exact or [tables[name] for name in tables if name.lower() == ref.name.lower()]
-    if len(found) == 1:
-        return found[0]
-    if not tables:
-        raise UsageError("no table was given; pass each under its name, as in tl.sql(text, orders=table)")
-    raise error_at(text, ref.token.start, f"there is no table {ref.name!r}. {did_you_mean(ref.name, tables)}")
-
-
-def _frames(frames: "list[Any]", names: "list[str]") -> "list[Any]":
-    """Rows for each frame, then the function that turns a result into the first frame's kind, and if it is Spark's."""
-    from timeloom.engines.tables.frames import family_of, to_arrow
-
-    if family_of(dict(zip(names, frames, strict=True))) == "spark":
-        from timeloom.query.spark_rows import SparkRows
-
-        return [*(SparkRows(frame) for frame in frames), lambda frame: frame, True]
-    from timeloom.query.local_rows import LocalRows
-
-    converted = [to_arrow(frame, name) for frame, name in zip(frames, names, strict=True)]
-    return [*(LocalRows(table) for table, _ in converted), converted[0][1], False]

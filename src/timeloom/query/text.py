@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import sqlglot
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import TokenError
 
 from timeloom.errors import UsageError
@@ -10,9 +10,19 @@ from timeloom.errors import UsageError
 END = "end of the query"
 """The kind of the last token. No kind of sqlglot is called so; END itself is a keyword."""
 
+TEXTS = ("STRING", "NATIONAL_STRING", "RAW_STRING", "HEREDOC_STRING", "UNICODE_STRING", "BYTE_STRING")
 LONGEST = 400
 SHOWN = 200
 """How many characters of a long line an error shows on either side of its mark."""
+
+
+class Words(DuckDB):
+    """The words of DuckDB, with names in double quotes or, as Spark has them, in backticks."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """Cuts a text into words."""
+
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012
 
 
 @dataclass(frozen=True)
@@ -25,9 +35,14 @@ class Token:
     end: int
 
     @property
+    def is_name(self) -> bool:
+        """True for what may name a column or table: quoted names, and words, keywords among them."""
+        return self.kind == "IDENTIFIER" or (self.kind not in TEXTS and self.text.isidentifier())
+
+    @property
     def word(self) -> str:
         """The text in capitals, for keywords; quoted names and texts are no keywords."""
-        return "" if self.kind in ("STRING", "IDENTIFIER") else self.text.upper()
+        return "" if self.kind in TEXTS or self.kind == "IDENTIFIER" else self.text.upper()
 
 
 def tokenize(text: str) -> list[Token]:
@@ -36,7 +51,7 @@ def tokenize(text: str) -> list[Token]:
         raise UsageError("the query is empty; give a text that begins with SELECT")
     try:
         text.encode()
-        found = sqlglot.tokenize(text)
+        found = Words().tokenize(text)
     except UnicodeEncodeError as error:
         raise error_at(text, error.start, "found half of a surrogate pair, expected Unicode text") from error
     except TokenError as error:
@@ -91,7 +106,7 @@ def _unclosed(text: str) -> tuple[int, str]:
             at = text.find("\n", at) if "\n" in text[at:] else len(text)
         elif text.startswith("/*", at):
             opened, closing, at = at, "*/", at + 1
-        elif text[at] in "'\"":
+        elif text[at] in "'\"`":
             opened, closing = at, text[at]
         at += 1
     return opened, "a comment" if closing == "*/" else "a quote"

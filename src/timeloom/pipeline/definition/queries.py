@@ -8,10 +8,12 @@ from timeloom.pipeline.definition.statements import parse_statements, refuse_com
 
 _TEMPORAL = re.compile(
     r"\[\s*(?:SYS|APP|RATIO)\b"  # windows
-    r"|\bTEMPORAL\s+(?:\w+\s+){0,2}JOIN\b"  # sequenced joins
-    r"|\.period\s+[\w.~]+\s+\w+\.period\b",  # relations between periods
+    r"|\b(?:TEMPORAL|ASOF)\s+(?:\w+\s+){0,2}JOIN\b"  # sequenced joins, latest rows
+    r"|\.period\b|\bPERIOD\b|\bCOALESCE\s+PERIODS\b"  # periods
+    r"|\bFOR\s+(?:SYSTEM_TIME|VALID_TIME|APPLICATION_TIME|PORTION)\b",  # versions
     re.I,
 )
+_CHANCE = {"RANDOM", "RAND", "RANDN", "UUID", "GEN_RANDOM_UUID", "LIMIT", "FETCH", "FIRST", "LAST", "NOW", "ANY_VALUE"}
 
 MOST_LETTERS = 50_000
 MOST_DEPTH = 100
@@ -25,7 +27,14 @@ def is_temporal(text: str) -> bool:
     >>> is_temporal("select * from a temporal left join b using (k)")
     True
     """
-    return _TEMPORAL.search(text) is not None
+    from timeloom.query.parse import parse
+
+    if _TEMPORAL.search(text) is None:
+        return False
+    try:
+        return parse(text)[1].temporal
+    except UsageError:
+        return True
 
 
 def tables_of(text: str, *, commands: bool = False) -> list[str]:
@@ -63,13 +72,9 @@ def _plain_tables(text: str) -> list[str]:
 
 
 def _temporal_tables(text: str) -> list[str]:
-    from timeloom.query.parse import parse
-    from timeloom.query.statement import JoinSource, WindowSource
+    from timeloom.query.parse import parse, table_names
 
-    source = parse(text).source
-    if isinstance(source, JoinSource):
-        return list(dict.fromkeys((source.left.name, source.right.name)))
-    return [source.table.name if isinstance(source, WindowSource) else source.name]
+    return table_names(*parse(text))
 
 
 def may_vary(text: str) -> bool:
@@ -81,7 +86,9 @@ def may_vary(text: str) -> bool:
     from sqlglot import exp
 
     if is_temporal(text):
-        return False
+        from timeloom.query.parse import parse
+
+        return any(token.word in _CHANCE for token in parse(text)[0])
     chance = (exp.Rand, exp.Randn, exp.Uuid, exp.TableSample, exp.Limit, exp.Anonymous, exp.First, exp.Last)
     found = [parsed for parsed in parse_statements(text) if parsed.find(*chance) is not None]
     return bool(found) or any("." in name for name in _plain_tables(text))

@@ -1,0 +1,373 @@
+"""Aggregates by step and by period: found in the select list, computed by a verb, and put back as columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from timeloom.errors import TimeloomError
+from timeloom.model.sliding_windows import BOUNDS, STEP
+from timeloom.operators.temporal_aggregate import temporal_aggregate
+from timeloom.query.chains import read_chain
+from timeloom.query.items import alias_of, output_name, select_scope, without_alias, write_item
+from timeloom.query.pieces import Sql, listed
+from timeloom.query.scope import Named, Scope
+from timeloom.query.sources import frame_of, with_definitions
+from timeloom.query.structure import USUAL, Columns, Factor, PeriodOf, Range, Select
+from timeloom.query.text import error_at
+from timeloom.query.windows import through_windows
+from timeloom.query.writing import Run, stands_alone, write
+
+FUNCTIONS = {
+    "COUNT": "count",
+    "SUM": "sum",
+    "AVG": "avg",
+    "MEAN": "avg",
+    "MIN": "min",
+    "MAX": "max",
+    "STDDEV": "stddev",
+    "STDDEV_SAMP": "stddev",
+    "VARIANCE": "var",
+    "VAR_SAMP": "var",
+    "FIRST": "first",
+    "LAST": "last",
+    "ARRAY_AGG": "collect",
+}
+"""Aggregates of SQL that verbs compute."""
+
+_KNOWN = {
+    name for name, kind in exp.FUNCTION_BY_NAME.items() if isinstance(kind, type) and issubclass(kind, exp.AggFunc)
+}
+"""All aggregates that SQL has, as far as anybody knows."""
+
+
+@dataclass
+class Aggregates:
+    """The aggregates of a SELECT: what to compute before, the measures, and the tokens that they take the place of."""
+
+    arguments: dict[str, str] = field(default_factory=dict)
+    """Column to expression, in the words of the engine."""
+    measures: dict[str, Any] = field(default_factory=dict)
+    places: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+
+def aggregates_in(run: Run, select: Select) -> list[int]:
+    """Where aggregates stand in the results, conditions on groups, and order of a SELECT; not within other queries."""
+    ranges = [
+        *select.items,
+        *(clause.tokens for name, clause in select.clauses.items() if name in ("HAVING", "ORDER BY")),
+    ]
+    return [at for begin, end in ranges for at in _calls(run, begin, end)]
+
+
+def _calls(run: Run, begin: int, end: int) -> list[int]:
+    found, at = [], begin
+    while at < end:
+        query = run.statement.queries.get(at)
+        if query is not None:
+            at = query.tokens[1]
+            continue
+        token = run.tokens[at]
+        called = token.kind != "IDENTIFIER" and run.tokens[at + 1].kind == "L_PAREN"
+        if called and (token.word in _KNOWN or token.word in FUNCTIONS):
+            closing = _closing(run, at + 1)
+            if run.tokens[closing + 1].word != "OVER":
+                found.append(at)
+                at = closing
+        at += 1
+    return found
+
+
+def _closing(run: Run, opening: int) -> int:
+    depth = 0
+    for at in range(opening, len(run.tokens)):
+        depth += (run.tokens[at].kind == "L_PAREN") - (run.tokens[at].kind == "R_PAREN")
+        if depth == 0:
+            return at
+    raise run.fail(opening, "a parenthesis is opened here and never closed")
+
+
+def extract(run: Run, select: Select, scope: Scope, columns: "dict[str, str]", around: str) -> Aggregates:
+    """Read the aggregates of a SELECT; ``columns`` are those of the frame itself, which need no computing."""
+    found, known = Aggregates(), dict[str, str]()
+    for at in aggregates_in(run, select):
+        closing = _closing(run, at + 1)
+        function, argument = _read(run, at, closing, around)
+        words = "" if argument is None else str(write(run, argument, scope))
+        key = f"{function} {words}"
+        if key not in known:
+            known[key] = run.fresh()
+            found.measures[known[key]] = _measure(run, found, function, argument, words, columns)
+        found.places[at] = (closing + 1, known[key])
+    return found
+
+
+def _measure(
+    run: Run, found: Aggregates, function: str, argument: Range | None, words: str, columns: "dict[str, str]"
+) -> Any:
+    if argument is None:
+        return "count"
+    only = run.tokens[argument[1] - 1]
+    if argument[1] - argument[0] in (1, 3) and only.is_name and only.text.lower() in columns:
+        return columns[only.text.lower()], function
+    same = next((name for name, known in found.arguments.items() if known == words), None)
+    name = same or run.fresh()
+    found.arguments[name] = words
+    return name, function
+
+
+def _read(run: Run, at: int, closing: int, around: str) -> tuple[str, Range | None]:
+    """The function, and the tokens of its argument; None for a count of rows."""
+    tokens, begin = run.tokens, at + 2
+    name = tokens[at].word
+    after = tokens[closing + 1].word
+    if name not in FUNCTIONS or after in ("FILTER", "WITHIN", "IGNORE", "RESPECT"):
+        shown = f"{name} … {after}" if name in FUNCTIONS else name
+        raise run.fail(at, f"{shown} is not computed {around}; expected {', '.join(FUNCTIONS)}; {_OTHERS}")
+    function = FUNCTIONS[name]
+    if begin == closing or (closing - begin == 1 and tokens[begin].kind == "STAR"):
+        if function != "count":
+            raise run.fail(at, f"{name} needs an argument")
+        return "count", None
+    if function == "count" and closing - begin == 1 and tokens[begin].kind == "NUMBER":
+        return "count", None
+    if tokens[begin].word == "DISTINCT":
+        if function != "count":
+            raise run.fail(
+                at, f"{name}(DISTINCT …) is not computed {around}; expected COUNT(DISTINCT column); {_OTHERS}"
+            )
+        function, begin = "count_distinct", begin + 1
+    _refuse_more(run, name, begin, closing, at, around)
+    return function, (begin, closing)
+
+
+def _refuse_more(run: Run, name: str, begin: int, closing: int, at: int, around: str) -> None:
+    if _calls(run, begin, closing):
+        raise run.fail(at, f"{name} nests aggregates; expected an expression over columns")
+    depth = 0
+    for place in range(begin, closing):
+        token = run.tokens[place]
+        depth += (token.kind in ("L_PAREN", "L_BRACKET")) - (token.kind in ("R_PAREN", "R_BRACKET"))
+        if depth == 0 and (token.kind == "COMMA" or token.word == "ORDER BY"):
+            raise run.fail(place, f"{name} takes one argument {around}; {_OTHERS}")
+
+
+_OTHERS = "for others select the rows in a subquery, and aggregate around it"
+
+
+def through_steps(run: Run, select: Select, factor: Factor, scope: Scope) -> Sql:
+    """Aggregates of windows, in one pass: one row a step, also where a window is empty."""
+    assert factor.windows is not None
+    frame = frame_of(run, factor, scope)
+    labels = run.session.names(frame)
+    named = Named(factor.alias, labels=lambda: labels)
+    inner = Scope(scope.definitions, scope, {factor.alias.lower(): named})
+    found = extract(run, select, inner, {label.lower(): label for label in labels}, "by windows")
+    if found.arguments or "WHERE" in select.clauses:
+        windows = factor.windows
+        needed = {name.lower() for name in (*windows.sys_period, *windows.app_period)}
+        needed |= {measure[0].lower() for measure in found.measures.values() if measure != "count"}
+        kept = [label for label in labels if label.lower() in needed]
+        words = Sql(run.session.add(frame), f" AS {run.session.quote(factor.alias)}")
+        frame = _prepared(run, select, inner, words, [f"{run.session.quote(label)}" for label in kept], found)
+    result = through_windows(run, factor, frame, found.measures)
+    columns = {name: (name, run.session.quote(name)) for name in (STEP, *BOUNDS)}
+    outer = _outer_scope(
+        run, scope, found, {factor.alias.lower(): Named(factor.alias, columns=columns, missing=_SINGLE)}
+    )
+    _refuse_single(run, select, outer, set(labels), {STEP, *BOUNDS})
+    return _shown(run, select, outer, run.session.add(result), [STEP], (STEP, *BOUNDS))
+
+
+_SINGLE = "{written!r} is neither aggregated nor in GROUP BY; expected one of the two"
+
+
+def grouped_by_period(run: Run, select: Select, scope: Scope) -> Sql:
+    """Aggregates over time: one row for each period in which the same rows are valid."""
+    sources = [read_chain(run, chain, scope) for chain in select.chains]
+    inner = select_scope(run, sources, scope)
+    if not sources:
+        raise run.fail(select.tokens[0], "GROUP BY PERIOD needs a table")
+    start, end = _period_words(run, select.by_period, inner, select)
+    found = extract(run, select, inner, {}, "by periods")
+    keys, outer_keys, labels = _keys(run, select, inner)
+    words = listed([source.sql for source in sources])
+    quote = run.session.quote
+    names = _period_names(run, select, inner)
+    chosen = [f"{start} AS {quote(names[0])}", f"{end} AS {quote(names[1])}"]
+    chosen += [f"{value} AS {quote(name)}" for name, value in keys.items()]
+    frame = _prepared(run, select, inner, words, chosen, found)
+    run.notes.append({"verb": "temporal_aggregate", "aggregates": found.measures, "by": list(keys)})
+    try:
+        result = temporal_aggregate(frame, found.measures, by=list(keys) or None, period=names)
+    except TimeloomError as error:
+        raise error_at(run.text, run.tokens[select.clauses["GROUP BY"].tokens[0]].start, str(error)) from error
+    own = {name.lower(): (name, quote(name)) for name in names}
+    tables = {}
+    for alias, named in inner.tables.items():
+        tables[alias] = Named(named.alias, columns={**own, **labels.get(alias, {}), **labels[""]}, missing=_SINGLE)
+    outer = _outer_scope(run, scope, found, tables)
+    outer.overrides |= {at: (stop, Sql(quote(name))) for at, (stop, name) in outer_keys.items()}
+    known = {*names, *(name for each in labels.values() for name in each)}
+    _refuse_single(run, select, outer, {name for named in inner.tables.values() for name in named.names()}, known)
+    return _shown(run, select, outer, run.session.add(result), list(names), names)
+
+
+def _period_words(run: Run, period: "Columns | PeriodOf | None", scope: Scope, select: Select) -> tuple[str, str]:
+    if isinstance(period, PeriodOf):
+        alias = run.tokens[period.alias].text
+        named = scope.find(alias)
+        if named is None:
+            raise run.fail(period.alias, f"there is no table {alias!r} here")
+    elif len(scope.tables) == 1 and period == USUAL:
+        named = next(iter(scope.tables.values()))
+    else:
+        named = None
+    if named is None:
+        assert not isinstance(period, PeriodOf)
+        assert period is not None
+        return run.session.quote(period[0]), run.session.quote(period[1])
+    run.used.add(named.declared)
+    if named.columns is None:
+        first, second = (f"{run.session.quote(named.alias)}.{run.session.quote(name)}" for name in named.period)
+        return first, second
+    return named.columns[named.period[0].lower()][1], named.columns[named.period[1].lower()][1]
+
+
+def _period_names(run: Run, select: Select, scope: Scope) -> Columns:
+    period = select.by_period
+    if isinstance(period, PeriodOf):
+        named = scope.find(run.tokens[period.alias].text)
+        return named.period if named is not None else USUAL
+    alone = next(iter(scope.tables.values())) if len(scope.tables) == 1 else None
+    return alone.period if alone is not None and period == USUAL else period or USUAL
+
+
+def _keys(
+    run: Run, select: Select, scope: Scope
+) -> tuple[dict[str, str], dict[int, tuple[int, str]], dict[str, dict[str, tuple[str, str]]]]:
+    """Keys by their column: the expression of each, where else it stands in the query, and columns by their alias."""
+    keys: dict[str, str] = {}
+    places: dict[int, tuple[int, str]] = {}
+    labels: dict[str, dict[str, tuple[str, str]]] = {"": {}}
+    aliases = {name.lower(): item for item in select.items if (name := alias_of(run, item)) is not None}
+    for key in select.keys:
+        tokens = run.tokens[slice(*key)]
+        if len(tokens) == 1 and tokens[0].kind == "NUMBER":
+            key = _ordinal(run, select, key)
+        elif len(tokens) == 1 and tokens[0].text.lower() in aliases and not _is_column(scope, tokens[0].text):
+            key = without_alias(run, aliases[tokens[0].text.lower()])
+        words = str(write(run, key, scope))
+        last = run.tokens[key[1] - 1]
+        column = last.is_name and key[1] - key[0] in (1, 3)
+        name = last.text if column and last.text not in keys else run.fresh()
+        keys[name] = words
+        if column:
+            alias = run.tokens[key[0]].text.lower() if key[1] - key[0] == 3 else ""
+            labels.setdefault(alias, {})[last.text.lower()] = (last.text, run.session.quote(name))
+        else:
+            for item in [*select.items, *_after(select)]:
+                places |= {at: (at + key[1] - key[0], name) for at in _same(run, key, item)}
+    return keys, places, labels
+
+
+def _is_column(scope: Scope, name: str) -> bool:
+    return any(name.lower() in (label.lower() for label in named.names()) for named in scope.tables.values())
+
+
+def _after(select: Select) -> list[Range]:
+    return [clause.tokens for name, clause in select.clauses.items() if name in ("HAVING", "ORDER BY")]
+
+
+def _ordinal(run: Run, select: Select, key: Range) -> Range:
+    number = int(run.tokens[key[0]].text) if run.tokens[key[0]].text.isdigit() else 0
+    if not 1 <= number <= len(select.items):
+        raise run.fail(key[0], f"there is no column {number} in the select list of {len(select.items)}")
+    return without_alias(run, select.items[number - 1])
+
+
+def _same(run: Run, key: Range, item: Range) -> list[int]:
+    """Where the words of a key stand in an item."""
+    words = [(token.kind, token.text.lower()) for token in run.tokens[slice(*key)]]
+    size = len(words)
+    return [
+        at
+        for at in range(item[0], item[1] - size + 1)
+        if [(token.kind, token.text.lower()) for token in run.tokens[at : at + size]] == words
+    ]
+
+
+def _refuse_single(run: Run, select: Select, scope: Scope, labels: set[str], known: set[str]) -> None:
+    """Refuse columns of single rows beside aggregates, and name them."""
+    small, own = {label.lower() for label in labels}, {name.lower() for name in known}
+    own |= {alias.lower() for item in select.items if (alias := alias_of(run, item)) is not None}
+    for begin, end in [*(without_alias(run, item) for item in select.items), *_after(select)]:
+        at = begin
+        while at < end:
+            query = run.statement.queries.get(at)
+            if at in scope.overrides or query is not None:
+                at = scope.overrides[at][0] if at in scope.overrides else query.tokens[1]  # type: ignore[union-attr]
+                continue
+            token = run.tokens[at]
+            if token.is_name and token.text.lower() in small - own and stands_alone(run.tokens, at):
+                raise run.fail(at, _SINGLE.format(written=token.text))
+            at += 1
+
+
+def _prepared(run: Run, select: Select, scope: Scope, words: Sql, chosen: list[str], found: Aggregates) -> Any:
+    """The rows to aggregate, with the arguments of aggregates as columns."""
+    quote = run.session.quote
+    columns = [*chosen, *(f"({value}) AS {quote(name)}" for name, value in found.arguments.items())]
+    sql = Sql("SELECT ", listed(columns), " FROM ", words)
+    if "WHERE" in select.clauses:
+        sql.add(" ")
+        sql.add(write(run, select.clauses["WHERE"].tokens, scope))
+    return run.evaluate(with_definitions(run, scope, sql))
+
+
+def _outer_scope(run: Run, scope: Scope, found: Aggregates, tables: dict[str, Named]) -> Scope:
+    outer = Scope(scope.definitions, scope, tables)
+    outer.overrides = {at: (end, Sql(run.session.quote(name))) for at, (end, name) in found.places.items()}
+    return outer
+
+
+def _shown(run: Run, select: Select, scope: Scope, name: str, first: list[str], own: "tuple[str, ...]") -> Sql:
+    """SELECT over the results of a verb; what tells them apart is always shown."""
+    quote = run.session.quote
+    for item in select.items:
+        if run.tokens[item[0]].kind == "STAR":
+            raise run.fail(item[0], "found a star beside aggregates; name the columns")
+    shown = {output_name(run, item).lower() for item in select.items}
+    named = {run.tokens[without_alias(run, item)[1] - 1].text.lower() for item in select.items}
+    items = [Sql(quote(column)) for column in first if column.lower() not in shown | named]
+    items += [write_item(run, item, [], scope) for item in select.items]
+    sql = Sql(write(run, select.head, scope, inside=select.head[0]), " ", listed(items), f" FROM {name}")
+    aliases = {alias.lower(): item for item in select.items if (alias := alias_of(run, item)) is not None}
+    for clause in select.clauses.values():
+        if clause.name in ("WHERE", "GROUP BY"):
+            continue
+        sql.add(" ")
+        if clause.name == "HAVING":
+            begin, end = clause.tokens
+            behind = _behind(run, scope, aliases, {*(column.lower() for column in own)})
+            sql.add(Sql("WHERE ", write(run, (begin + 1, end), behind((begin + 1, end)))))
+        else:
+            sql.add(write(run, clause.tokens, scope))
+    return sql
+
+
+def _behind(run: Run, scope: Scope, aliases: dict[str, Range], own: set[str]) -> Callable[[Range], Scope]:
+    """A scope in which names of results stand for their expressions."""
+
+    def scoped(tokens: Range) -> Scope:
+        overrides = dict(scope.overrides)
+        for at in range(*tokens):
+            name = run.tokens[at].text.lower()
+            alone = run.tokens[at - 1].kind != "DOT" and run.tokens[at + 1].kind not in ("DOT", "L_PAREN")
+            if name in aliases and name not in own and alone and at not in overrides and run.tokens[at].is_name:
+                words = write(run, without_alias(run, aliases[name]), scope)
+                overrides[at] = (at + 1, Sql("(", words, ")"))
+        return Scope(scope.definitions, scope.parent, scope.tables, overrides, scope.ambiguous)
+
+    return scoped
