@@ -170,7 +170,7 @@ ENGINE_QUERIES = [
     "select shop from sales s where exists (select 1 from rates r where r.shop = s.shop and r.rate > s.start)",
     "select shop, sum(amount) as n from sales group by rollup (shop)",
     "select shop, open, count(*) as n from sales group by grouping sets ((shop), (open), ())",
-    "select count(*) filter (where open) as n, sum(distinct amount) as d, mode(shop) as m from sales",
+    "select count(*) filter (where open) as n, sum(distinct amount) as d, median(start) as m from sales",
     "select * exclude (day) from sales qualify row_number() over (partition by shop order by start) = 1",
     "select shop like 'a' escape 'b' as x, sinh(price) as y, amount::double / 3 as z from sales",
     "select distinct on (shop) shop, max(start) over (partition by shop) as m from sales",

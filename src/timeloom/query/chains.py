@@ -59,6 +59,7 @@ def _source(run: Run, factor: Factor, scope: Scope, frame: Callable[[], Any]) ->
         labels = run.session.names(found)
         source.tables[factor.alias.lower()].labels = lambda: labels
         source.table = lambda: whole_table(found, labels, factor)
+        source.ready = True
     return source
 
 

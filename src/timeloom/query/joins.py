@@ -112,7 +112,7 @@ def known_source(run: Run, words: Sql, table: Table, scope: Scope, evaluate: Any
         columns = {name: (label, f"{alias}.{quote(column)}") for name, (label, column) in cells.columns.items()}
         tables[key] = Named(cells.alias, cells.period, columns, cells.declared, shared=frozenset(table.shared))
     stars = [Sql(f"{alias}.{quote(column)} AS {quote(name)}") for name, column in table.stars]
-    source = Source(Sql(words, f" AS {alias}"), tables, evaluate, plain=False, stars=stars)
+    source = Source(Sql(words, f" AS {alias}"), tables, evaluate, plain=False, ready=True, stars=stars)
     source.nullable = {key for key, cells in table.cells.items() if cells.nullable}
     return source
 

@@ -40,15 +40,22 @@ def _answered(run: Run, used: list[str]) -> Any:
     if isinstance(run.statement.body, Change):
         return apply_change(run, run.statement.body)
     sql = _written(run, run.statement.body)
-    frame = run.session.result(sql)
-    names = run.session.names(frame)
+    if run.picked is None:
+        frame = run.session.result(sql)
+    else:
+        _refuse_repeated(run, [name for _, name in run.picked[1]])
+        frame = run.session.shaped(run.picked[0].frame, run.picked[1])
+    _refuse_repeated(run, run.session.names(frame))
+    return run.tables[used[0]].restore(frame) if used else frame
+
+
+def _refuse_repeated(run: Run, names: list[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         at = _first_place(run, repeated[0])
         raise error_at(
             run.text, at, f"two results are called {repeated[0]!r}; name the columns, and give one an alias with AS"
         )
-    return run.tables[used[0]].restore(frame) if used else frame
 
 
 def _written(run: Run, query: Query) -> Sql:

@@ -5,6 +5,7 @@ from timeloom.query.aggregated import aggregates_in, grouped_by_period, through_
 from timeloom.query.chains import read_chain
 from timeloom.query.coalescing import coalesced
 from timeloom.query.items import output_name, select_scope, write_item
+from timeloom.query.picking import picked
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Definitions, Scope
 from timeloom.query.sources import Source
@@ -51,7 +52,10 @@ def write_select(run: Run, select: Select, scope: Scope, query: Query, more: "tu
         return through_steps(run, select, windowed, scope)
     sources = [read_chain(run, chain, scope) for chain in select.chains]
     inner = select_scope(run, sources, scope)
-    return _plain_select(run, select, sources, inner, step=windowed is not None and query.as_table, more=more)
+    step = windowed is not None and query.as_table
+    if query is run.statement.body and not query.definitions and len(query.parts) == 1 and not more:
+        run.picked = picked(run, select, sources, step=step)
+    return _plain_select(run, select, sources, inner, step=step, more=more)
 
 
 def names_step(run: Run, item: Range) -> bool:

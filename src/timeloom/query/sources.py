@@ -51,6 +51,8 @@ class Source:
     tables: dict[str, Named]
     table: "Callable[[], Table]"
     plain: bool = True
+    ready: bool = False
+    """True if the frame exists, and nothing has to run for it."""
     stars: "list[Sql] | None" = field(default_factory=list)
     """What ``*`` stands for; None where it cannot be said."""
     nullable: set[str] = field(default_factory=set)

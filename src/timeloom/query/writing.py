@@ -35,6 +35,8 @@ class Run:
     declared: list[int] = field(default_factory=list)
     """Tables after which a period is named, and those whose period was asked for."""
     used: set[int] = field(default_factory=set)
+    picked: Any = None
+    """The frame and its columns that are the answer, if the engine has nothing to do."""
     words: set[str] = field(default_factory=set)
     """All names in the text, in small letters."""
     everything: bool = False
