@@ -272,7 +272,9 @@ def _coalesced(draw):
     text = _written(parts)
     rows = tl.sql(text, **tables).to_pylist()
     found = [{"k": row["k"], "s": row["s"], "at": at} for row in rows for at in _instants(row)]
-    plain = "select distinct k, s, tick from t, range(12) as i(tick) where v is not null and tick >= start and tick < t.end"
+    plain = (
+        "select distinct k, s, tick from t, range(12) as i(tick) where v is not null and tick >= start and tick < t.end"
+    )
     _equal(pa.Table.from_pylist(found), _duckdb(plain, **tables), text, in_order=False)
     assert not [1 for a in rows for b in rows if a["end"] == b["start"] and (a["k"], a["s"]) == (b["k"], b["s"])], text
     del parts["items"]

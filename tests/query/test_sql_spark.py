@@ -14,11 +14,14 @@ A = pa.table(
         "end": pa.array([4, 9, None, 3, 9], pa.int64()),
     }
 )
-B = pa.table({"k": [1, 2, 3, 2], "w": [7, 8, 9, 1], "start": [2, 0, 0, 6], "end": pa.array([6, 3, 1, None], pa.int64())})
+B = pa.table(
+    {"k": [1, 2, 3, 2], "w": [7, 8, 9, 1], "start": [2, 0, 0, 6], "end": pa.array([6, 3, 1, None], pa.int64())}
+)
 
 TEXTS = {
     "definitions": """with recent as (select * from a where start > 0), pairs as (
-        select recent.v, b.w from recent join b on recent.period intersects b.period) select v, w from pairs where w > 1""",
+        select recent.v, b.w from recent join b on recent.period intersects b.period)
+        select v, w from pairs where w > 1""",
     "residual": "select a.v, b.w from a left join b on a.period intersects b.period and a.k = b.k and a.v < b.w - 5",
     "full": "select a.v, b.w, k from a full join b on a.period overlaps b.period and a.k = b.k and b.w <> 8",
     "semi": "select * from a semi join b on a.period intersects b.period and a.v < b.w",
@@ -32,9 +35,11 @@ TEXTS = {
         where period(start, end) contains 2 or period(start, end) immediately precedes period(9, 10)""",
     "by period": "select k, count(*) as n, sum(v * 2) as d from a where v > 0 group by k, period having count(*) > 0",
     "coalesced": "select coalesce periods k from b",
+    "latest": "select a.v, b.w from a asof left join b on a.k = b.k and a.start >= b.start",
+    "latest of all": "select a.v, b.w from a asof join b on a.start > b.start",
     "strings": """select s, 'it''s \\ {x}' as t from a where s in ('it''s', 'b\\c', '"q"', '{t}')""",
     "quoted": 'select "v" as "a b", `w` from a join b on a.period during b.period',
-    "functions": "select k, max(v) over (partition by k order by start) as m, case when end > 4 then end end as e from a",
+    "functions": "select k, max(v) over (partition by k order by start) m, case when end > 4 then end end e from a",
     "nested": """select k from a where exists (select 1 from b join b c on b.period equals c.period where b.k = a.k)""",
 }
 

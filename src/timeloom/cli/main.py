@@ -52,7 +52,7 @@ class Commands(click.Group):
 
 def program() -> Commands:
     """Put the program together."""
-    from timeloom.cli import explain, index, recover, run, stream, validate, version
+    from timeloom.cli import explain, index, recover, run, sql, stream, validate, version
 
     group = Commands(
         "timeloom",
@@ -61,7 +61,7 @@ def program() -> Commands:
         epilog=EPILOG,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    for part in (explain, index, recover, run, stream, validate, version):
+    for part in (explain, index, recover, run, sql, stream, validate, version):
         group.add_command(part.command)
     return group
 

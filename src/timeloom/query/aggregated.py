@@ -15,7 +15,6 @@ from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
 from timeloom.query.sources import frame_of, with_definitions
 from timeloom.query.structure import USUAL, Columns, Factor, PeriodOf, Range, Select
-from timeloom.query.text import error_at
 from timeloom.query.windows import through_windows
 from timeloom.query.writing import Run, stands_alone, write
 
@@ -202,7 +201,7 @@ def grouped_by_period(run: Run, select: Select, scope: Scope) -> Sql:
     try:
         result = temporal_aggregate(frame, found.measures, by=list(keys) or None, period=names)
     except TimeloomError as error:
-        raise error_at(run.text, run.tokens[select.clauses["GROUP BY"].tokens[0]].start, str(error)) from error
+        raise run.located(select.clauses["GROUP BY"].tokens[0], error) from error
     own = {name.lower(): (name, quote(name)) for name in names}
     tables = {}
     for alias, named in inner.tables.items():

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from timeloom.query.joins import join_by_time
+from timeloom.query.latest import join_latest
 from timeloom.query.pieces import Sql
 from timeloom.query.scope import Scope
-from timeloom.query.sources import Source, aliased_source, evaluated, frame_of, given_frame, whole_table
+from timeloom.query.sources import Source, Table, aliased_source, evaluated, frame_of, given_frame, whole_table
 from timeloom.query.structure import Chain, Factor, Join
 from timeloom.query.times import at_times
 from timeloom.query.windows import window_rows
@@ -24,7 +25,8 @@ def read_chain(run: Run, chain: Chain, scope: Scope) -> Source:
             if alias in source.tables and alias:
                 named = right.tables[alias].alias
                 raise run.fail(join.right.tokens[0], f"two tables are called {named!r}; give one of them an alias")
-        source = join_by_time(run, source, join, right, scope) or _plain_join(run, source, join, right, scope)
+        by_time = join_by_time(run, source, join, right, scope) or join_latest(run, source, join, right, scope)
+        source = by_time or _plain_join(run, source, join, right, scope)
     return source
 
 
@@ -42,20 +44,36 @@ def read_factor(run: Run, factor: Factor, scope: Scope) -> Source:
         return at_times(run, factor, scope)
     if factor.kind == "table" and not scope.definitions.holder(run.tokens[factor.tokens[0]].text):
         return _source(run, factor, scope, lambda: given_frame(run, factor))
-    return aliased_source(run, factor, scope, write(run, factor.tokens, scope))
+    source = aliased_source(run, factor, scope, write(run, factor.tokens, scope))
+    if factor.kind == "table" and _keeps_columns(run, factor):
+        source.table = lambda: _defined_table(run, factor, scope)
+        holder = scope.definitions.holder(run.tokens[factor.tokens[0]].text)
+        if holder is not None and run.tokens[factor.tokens[0]].text.lower() in holder.pending:
+            source.tables[factor.alias.lower()].labels = lambda: run.session.names(frame_of(run, factor, scope))
+    return source
+
+
+def _defined_table(run: Run, factor: Factor, scope: Scope) -> Table:
+    frame = frame_of(run, factor, scope)
+    return whole_table(frame, run.session.names(frame), factor)
+
+
+def _keeps_columns(run: Run, factor: Factor) -> bool:
+    """Tell whether an alias renames no columns."""
+    begin, end = factor.alias_tokens
+    return begin == end or run.tokens[end - 1].kind != "R_PAREN"
 
 
 def _source(run: Run, factor: Factor, scope: Scope, frame: Callable[[], Any]) -> Source:
     """The source of a factor that is a frame."""
     found = frame()
-    bare = factor.alias_tokens[0] == factor.alias_tokens[1] or run.tokens[factor.alias_tokens[1] - 1].kind != "R_PAREN"
     name = run.registered.setdefault(_identity(run, factor), "") if factor.windows is None else ""
     if not name:
         name = run.session.add(found)
         if factor.windows is None:
             run.registered[_identity(run, factor)] = name
     source = aliased_source(run, factor, scope, Sql(name))
-    if bare:
+    if _keeps_columns(run, factor):
         labels = run.session.names(found)
         source.tables[factor.alias.lower()].labels = lambda: labels
         source.table = lambda: whole_table(found, labels, factor)

@@ -10,7 +10,6 @@ from timeloom.errors import TimeloomError, UsageError
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Definitions, Named, Scope
 from timeloom.query.structure import Change
-from timeloom.query.text import error_at
 from timeloom.query.times import constant
 from timeloom.query.writing import Run, write
 
@@ -41,9 +40,7 @@ def apply_change(run: Run, change: Change) -> pa.Table:
                 else:
                     batch.delete(key, sys=moment, portion=portion)
     except TimeloomError as error:
-        if "\n" in str(error):
-            raise
-        raise error_at(run.text, run.tokens[change.table].start, str(error)) from error
+        raise run.located(change.table, error) from error
     return pa.table({"rows": [rows.num_rows]})
 
 

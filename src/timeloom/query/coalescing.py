@@ -10,7 +10,6 @@ from timeloom.query.pieces import Sql
 from timeloom.query.scope import Scope
 from timeloom.query.sources import with_definitions
 from timeloom.query.structure import Query, Select
-from timeloom.query.text import error_at
 from timeloom.query.writing import Run, write
 
 _AFTERWARDS = ("ORDER BY", "LIMIT", "OFFSET", "FETCH")
@@ -25,6 +24,7 @@ def coalesced(run: Run, select: Select, scope: Scope, query: Query, write_select
     shown = {output_name(run, item).lower() for item in select.items}
     missing = [] if stars else [column for column in period if column.lower() not in shown]
     inner = write_select(run, replace(select, coalesced=None, clauses=before), scope, query, tuple(missing))
+    run.picked = None
     frame = run.evaluate(with_definitions(run, scope, inner))
     names = {name.lower(): name for name in run.session.names(frame)}
     run.notes.append({"verb": "coalesce", "columns": len(names)})
@@ -33,7 +33,7 @@ def coalesced(run: Run, select: Select, scope: Scope, query: Query, write_select
             frame, period=(names.get(period[0].lower(), period[0]), names.get(period[1].lower(), period[1]))
         )
     except TimeloomError as error:
-        raise error_at(run.text, run.tokens[select.tokens[0]].start, str(error)) from error
+        raise run.located(select.tokens[0], error) from error
     sql = Sql("SELECT * FROM ", run.session.add(merged))
     for name in _AFTERWARDS:
         if name in select.clauses:

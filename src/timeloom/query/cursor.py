@@ -11,7 +11,7 @@ _OPENING, _CLOSING = ("L_PAREN", "L_BRACKET", "L_BRACE"), ("R_PAREN", "R_BRACKET
 OPERATORS = frozenset((
     "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "CAST", "COLLATE", "DESC", "DISTINCT", "ELSE",
     "ESCAPE", "EXCEPT", "EXISTS", "EXTRACT", "FILTER", "FROM", "GLOB", "GROUP", "HAVING", "ILIKE", "IN",
-    "INTERSECT", "INTERVAL", "IS", "JOIN", "LIKE", "LIMIT", "NOT", "OFFSET", "ON", "OR", "ORDER", "OVER",
+    "INTERSECT", "INTERVAL", "IS", "JOIN", "LIKE", "LIMIT", "NOT", "OF", "OFFSET", "ON", "OR", "ORDER", "OVER",
     "QUALIFY", "SELECT", "SIMILAR", "THEN", "TO", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN",
 ))
 # fmt: on

@@ -30,6 +30,7 @@ from timeloom.query.text import END, Token, error_at
 
 CLAUSES = ("WHERE", "GROUP BY", "HAVING", "QUALIFY", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH")
 SET_OPERATIONS = ("UNION", "EXCEPT", "INTERSECT")
+MOST_DEPTH = 150
 _LISTS = ("GROUP BY", "ORDER BY")
 
 
@@ -252,7 +253,13 @@ class Grammar(Cursor):
 def _check_tokens(text: str, tokens: list[Token]) -> None:
     """Refuse what engines forgive: a second query, a comma with nothing behind it, a number glued to a name."""
     ends = ("R_PAREN", "R_BRACKET", "FROM", "COMMA", END)
+    depth = 0
     for token, after in pairwise(tokens):
+        depth += (token.kind in ("L_PAREN", "L_BRACKET")) - (token.kind in ("R_PAREN", "R_BRACKET"))
+        if depth > MOST_DEPTH:
+            raise error_at(
+                text, token.start, f"the query is nested too deeply here; expected {MOST_DEPTH} levels at most"
+            )
         if token.kind == "SEMICOLON" and after.kind != END:
             raise error_at(text, after.start, f"found {after.text!r} after the semicolon, expected one query")
         if token.kind == "COMMA" and (after.kind in ends or after.word in CLAUSES):

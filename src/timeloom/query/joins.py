@@ -14,7 +14,6 @@ from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
 from timeloom.query.sources import Cells, Source, Table, with_definitions
 from timeloom.query.structure import Instant, Join, PeriodOf, PeriodValue, Predicate, Range
-from timeloom.query.text import error_at
 from timeloom.query.writing import Run, write
 
 Column = tuple[str, str, str]
@@ -48,9 +47,7 @@ def join_by_time(run: Run, left: Source, join: Join, right: Source, scope: Scope
     try:
         return _joined(run, left, join, right, scope, condition)
     except TimeloomError as error:
-        if "\n" in str(error):
-            raise
-        raise error_at(run.text, run.tokens[join.tokens[0]].start, str(error)) from error
+        raise run.located(join.tokens[0], error) from error
 
 
 def _joined(run: Run, left: Source, join: Join, right: Source, scope: Scope, condition: Condition) -> Source:

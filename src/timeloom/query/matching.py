@@ -88,7 +88,7 @@ def _renamed(run: Run, table: Table, clashes: set[str], period: tuple[str, str])
             if not run.mentions(label) and column not in period:
                 return None
             clear = name not in clashes or column.lower() != name
-            renames[column] = column if clear else run.fresh()
+            renames[column] = column if clear else run.fresh(label)
         return renames[column]
 
     cells = {}
@@ -96,7 +96,8 @@ def _renamed(run: Run, table: Table, clashes: set[str], period: tuple[str, str])
         for name in own.period:
             column = own.column(name)
             if column is not None and column not in renames:
-                renames[column] = run.fresh() if name.lower() in clashes and column.lower() == name.lower() else column
+                clear = name.lower() not in clashes or column.lower() != name.lower()
+                renames[column] = column if clear else run.fresh(f"{own.alias}.{name}")
         kept = {name: (label, new(name, label, column)) for name, (label, column) in own.columns.items()}
         columns = {name: (label, column) for name, (label, column) in kept.items() if column is not None}
         cells[alias] = Cells(own.alias, own.period, columns, own.nullable, own.declared)

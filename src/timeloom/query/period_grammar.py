@@ -10,6 +10,7 @@ OVERLAPS any time in common, CONTAINS equal ends as well.
 """
 
 from timeloom.errors import TimeloomError, UsageError, did_you_mean
+from timeloom.model import allen
 from timeloom.model.names import ALL_NAMES
 from timeloom.model.names import relation as find_relation
 from timeloom.model.relation import Relation
@@ -20,13 +21,13 @@ from timeloom.query.text import error_at
 from timeloom.query.window_grammar import read_span
 
 SQL_NAMES = {
-    "OVERLAPS": find_relation("intersects"),
+    "OVERLAPS": allen.intersects,
     "CONTAINS": Relation.of(Relation(start_start=(0, None), end_end=(None, 0)).terms, "CONTAINS of SQL:2011"),
-    "EQUALS": find_relation("equals"),
+    "EQUALS": allen.equals,
     "PRECEDES": Relation.of(Relation(start_end=(0, None)).terms, "PRECEDES of SQL:2011"),
     "SUCCEEDS": Relation.of(Relation(end_start=(None, 0)).terms, "SUCCEEDS of SQL:2011"),
-    "IMMEDIATELY PRECEDES": find_relation("meets"),
-    "IMMEDIATELY SUCCEEDS": find_relation("met_by"),
+    "IMMEDIATELY PRECEDES": allen.meets,
+    "IMMEDIATELY SUCCEEDS": allen.met_by,
 }
 """The predicates of SQL:2011."""
 

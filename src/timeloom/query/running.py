@@ -1,6 +1,7 @@
 """From a text and tables to the answer, or to the plan of it."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from timeloom.engines.tables.frames import family_of
@@ -25,6 +26,8 @@ def answer(text: str, tables: "dict[str, Any]", *, dry: bool) -> Any:
     used = _used(tables, table_names(tokens, statement))
     spark = bool(used) and family_of({name: tables[name] for name in used}) == "spark"
     given = {name: read_input(name, tables[name]) for name in used}
+    if dry and not spark:
+        given = {name: replace(table, frame=table.frame.slice(0, 0), as_of=None) for name, table in given.items()}
     run = Run(text, tokens, statement, given, None, write_query)  # type: ignore[arg-type]
     run.prefix = _prefix(tokens, given)
     run.words = {token.text.lower() for token in tokens}

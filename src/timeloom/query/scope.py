@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from timeloom.query.pieces import Sql
 from timeloom.query.structure import USUAL, Columns
@@ -40,6 +41,8 @@ class Definitions:
     parent: "Definitions | None" = None
     known: dict[str, Sql] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
+    frames: dict[str, Any] = field(default_factory=dict)
+    """Those that a verb has asked for, evaluated once."""
     recursive: bool = False
 
     def holder(self, name: str) -> "Definitions | None":

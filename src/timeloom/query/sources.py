@@ -124,7 +124,10 @@ def defined_frame(run: Run, name: str, scope: Scope, at: int) -> Any:
     assert holder is not None
     if name.lower() in holder.pending:
         raise run.fail(at, f"{name!r} is being defined here; temporal joins and windows cannot read it before it is")
+    if name.lower() in holder.frames:
+        return holder.frames[name.lower()]
     frame = run.evaluate(with_definitions(run, scope, Sql("SELECT * FROM ", run.session.quote(name))))
+    holder.frames[name.lower()] = frame
     if run.session.engine == "duckdb":
         kept = run.session.add(frame)
         holder.known[name.lower()] = Sql(f"{run.session.quote(name)} AS (SELECT * FROM {kept})")
@@ -147,7 +150,7 @@ def evaluated(run: Run, source: Source, scope: Scope) -> Table:
         columns = {}
         for label in named.names():
             plain = names.count(label.lower()) == 1 and label.lower() not in taken
-            column = label if plain else run.fresh()
+            column = label if plain else run.fresh(f"{named.alias}.{label}")
             taken.add(label.lower())
             value = f"{quote(named.alias)}.{quote(label)}" if named.columns is None else named.columns[label.lower()][1]
             wanted.append(f"{value} AS {quote(column)}")

@@ -6,7 +6,6 @@ from typing import Any
 from timeloom.errors import TimeloomError
 from timeloom.operators.sliding_windows import sliding_windows
 from timeloom.query.structure import Factor, Windows
-from timeloom.query.text import error_at
 from timeloom.query.window_grammar import NOW
 from timeloom.query.writing import Run
 
@@ -37,9 +36,7 @@ def through_windows(run: Run, factor: Factor, frame: Any, select: "dict[str, Any
             app_period=windows.app_period,
         )
     except TimeloomError as error:
-        if "\n" in str(error):
-            raise
-        raise error_at(run.text, run.tokens[factor.tokens[0]].start, str(error)) from error
+        raise run.located(factor.tokens[0], error) from error
 
 
 def _dated(run: Run, windows: Windows, axis: str, frame: Any) -> Any:

@@ -1,10 +1,11 @@
 """From the tokens of a query to the words that an engine reads: all as it is written, except what is about time."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from timeloom.errors import did_you_mean
+from timeloom.errors import TimeloomError, did_you_mean
 from timeloom.query.comparisons import containing, related
 from timeloom.query.cursor import ends_operand
 from timeloom.query.pieces import Sql, listed
@@ -35,6 +36,8 @@ class Run:
     declared: list[int] = field(default_factory=list)
     """Tables after which a period is named, and those whose period was asked for."""
     used: set[int] = field(default_factory=set)
+    labels: dict[str, str] = field(default_factory=dict)
+    """Our own names for columns, and what the query calls them."""
     picked: Any = None
     """The frame and its columns that are the answer, if the engine has nothing to do."""
     words: set[str] = field(default_factory=set)
@@ -46,15 +49,27 @@ class Run:
         """An error about a token."""
         return error_at(self.text, self.tokens[at].start, message)
 
+    def located(self, at: int, error: TimeloomError) -> TimeloomError:
+        """An error of a verb, at the words that called it, in the query's own names; of the same kind as before."""
+        if "\n" in str(error):
+            return error
+        words = str(error)
+        for name, label in self.labels.items():
+            words = re.sub(rf"\b{re.escape(name)}\b", label.replace("\\", r"\\"), words)
+        return type(error)(str(self.fail(at, words)))
+
     def evaluate(self, sql: Sql) -> Any:
         """Run a part of the query, for a verb."""
         self.asked.append(str(sql))
         return self.session.run(sql)
 
-    def fresh(self) -> str:
-        """A name for a column that no other has."""
+    def fresh(self, label: str = "") -> str:
+        """A name for a column that no other has; ``label`` is what the query calls it."""
         self.aliases += 1
-        return f"{self.prefix}column_{self.aliases}"
+        name = f"{self.prefix}column_{self.aliases}"
+        if label:
+            self.labels[name] = label
+        return name
 
     def mentions(self, column: str) -> bool:
         """Tell whether the query may need a column."""

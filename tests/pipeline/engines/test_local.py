@@ -158,7 +158,7 @@ def test_temporal_queries(here):
 
 def test_a_failing_query_is_told(here):
     (here / "p.yml").write_text(PIPELINE.replace("select who", "select whom"))
-    with pytest.raises(UsageError, match="column 8: there is no column .whom."):
+    with pytest.raises(UsageError, match="column 8: Referenced column .whom. not found"):
         run_file("p.yml")
     assert not (here / "out/answered.parquet").exists()
 

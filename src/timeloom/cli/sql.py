@@ -1,0 +1,54 @@
+"""``timeloom sql "…" a=a.parquet b=b.csv``: a query over files."""
+
+import time
+
+import click
+
+from timeloom.cli.screen import say, working
+from timeloom.cli.state import with_debug
+from timeloom.errors import UsageError
+
+
+@with_debug
+@click.command("sql", short_help="Run a query over files")
+@click.argument("text")
+@click.argument("tables", nargs=-1, metavar="NAME=FILE…")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is CSV to the screen.")
+@click.option("--explain", "plan", is_flag=True, help="Say which verb answers what, and run nothing.")
+def command(text: str, tables: tuple[str, ...], output: str, plan: bool) -> None:
+    """Run SQL, with what it says about time, over files that it names.
+
+    timeloom sql "select * from a join b on a.period during b.period" a=a.parquet b=b.csv
+    """
+    import timeloom
+    from timeloom.engines.tables.frames import to_arrow
+    from timeloom.pipeline.tables.files import format_of, read_table, write_table
+
+    places = _places(tables)
+    format_of(output)
+    begun = time.perf_counter()
+    given = {}
+    for name, path in places.items():
+        with working(f"reading {path}"):
+            given[name] = read_table(path)
+    if plan:
+        click.echo(str(timeloom.explain(timeloom.sql, text, **given)))
+        return
+    with working(f"sql → {output}"):
+        answer, _ = to_arrow(timeloom.sql(text, **given), "result")
+        rows = write_table(output, answer.to_batches(), answer.schema)
+    if output != "-":
+        say(f"{rows:,} rows to {output} in {time.perf_counter() - begun:.2f} s")
+
+
+def _places(tables: tuple[str, ...]) -> dict[str, str]:
+    """The files by the names that the query has for them."""
+    places: dict[str, str] = {}
+    for given in tables:
+        name, equals, path = given.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"{given!r} names no table; give NAME=FILE, such as a=a.parquet")
+        if name in places:
+            raise UsageError(f"table {name!r} was given before ({places[name]!r}); give each name once")
+        places[name] = path
+    return places
