@@ -52,9 +52,10 @@ def test_versions_are_the_same_of_a_table_its_index_and_its_history(accounts, wo
 def test_the_index_answers_what_is_asked_of_an_instant(accounts):
     query = "select * from t for system_time as of 102 for application_time as of 11"
     assert tl.sql(query, t=accounts) == accounts.as_of(sys=102, app=11)
-    assert tl.sql(f"select count(*) as n from t {WINDOWS}", t=accounts.index()) == tl.sql(
-        f"select count(*) as n from t {WINDOWS}", t=accounts
-    )
+    for select in ("count(*) as n, sum(balance) as b, sys_last, app_first", "max(balance) as b", "last(name) as x"):
+        for where in ("", "where balance > 45"):
+            text = f"select {select} from t {WINDOWS} {where}"
+            assert tl.sql(text, t=accounts.index()) == tl.sql(text, t=accounts), text
 
 
 def test_updates_of_portions(accounts):

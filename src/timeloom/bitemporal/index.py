@@ -118,6 +118,16 @@ class BitemporalIndex:
         return None if now.types is None or now.latest == MIN_TICK else now.instant(now.latest, 0)
 
     @property
+    def sys_period(self) -> Period:
+        """The period columns of system time."""
+        return self._sys_period
+
+    @property
+    def app_period(self) -> Period:
+        """The period columns of application time."""
+        return self._app_period
+
+    @property
     def checkpoints(self) -> list[Any]:
         """The system times of all checkpoints."""
         now = self._now

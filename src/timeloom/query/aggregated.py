@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.errors import TimeloomError
 from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.operators.temporal_aggregate import temporal_aggregate
@@ -13,9 +14,9 @@ from timeloom.query.chains import read_chain
 from timeloom.query.items import alias_of, output_name, select_scope, without_alias, write_item
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
-from timeloom.query.sources import frame_of, with_definitions
+from timeloom.query.sources import frame_of, given_table, with_definitions
 from timeloom.query.structure import USUAL, Columns, Factor, PeriodOf, Range, Select
-from timeloom.query.windows import through_windows
+from timeloom.query.windows import steps_of_index, through_windows
 from timeloom.query.writing import Run, stands_alone, write
 
 FUNCTIONS = {
@@ -158,25 +159,36 @@ _OTHERS = "for others select the rows in a subquery, and aggregate around it"
 def through_steps(run: Run, select: Select, factor: Factor, scope: Scope) -> Sql:
     """Aggregates of windows, in one pass: one row a step, also where a window is empty."""
     assert factor.windows is not None
-    frame = frame_of(run, factor, scope)
-    labels = run.session.names(frame)
+    index = _index(run, factor, scope)
+    frame = frame_of(run, factor, scope) if index is None else None
+    labels = run.session.names(frame if index is None else index.rows([]))
     named = Named(factor.alias, labels=lambda: labels)
     inner = Scope(scope.definitions, scope, {factor.alias.lower(): named})
     found = extract(run, select, inner, {label.lower(): label for label in labels}, "by windows")
-    if found.arguments or "WHERE" in select.clauses:
+    whole = not found.arguments and "WHERE" not in select.clauses
+    result = steps_of_index(run, factor, index, found.measures) if index is not None and whole else None
+    if result is None and frame is None:
+        frame = frame_of(run, factor, scope)
+    if not whole:
         windows = factor.windows
         needed = {name.lower() for name in (*windows.sys_period, *windows.app_period)}
         needed |= {measure[0].lower() for measure in found.measures.values() if measure != "count"}
         kept = [label for label in labels if label.lower() in needed]
         words = Sql(run.session.add(frame), f" AS {run.session.quote(factor.alias)}")
         frame = _prepared(run, select, inner, words, [f"{run.session.quote(label)}" for label in kept], found)
-    result = through_windows(run, factor, frame, found.measures)
+    result = through_windows(run, factor, frame, found.measures) if result is None else result
     columns = {name: (name, run.session.quote(name)) for name in (STEP, *BOUNDS)}
     outer = _outer_scope(
         run, scope, found, {factor.alias.lower(): Named(factor.alias, columns=columns, missing=_SINGLE)}
     )
     _refuse_single(run, select, outer, set(labels), {STEP, *BOUNDS})
     return _shown(run, select, outer, run.session.add(result), [STEP], (STEP, *BOUNDS))
+
+
+def _index(run: Run, factor: Factor, scope: Scope) -> BitemporalIndex | None:
+    """The index behind a table with windows, if it has one."""
+    named = factor.kind == "table" and scope.definitions.holder(run.tokens[factor.tokens[0]].text) is None
+    return given_table(run, factor).index if named else None
 
 
 _SINGLE = "{written!r} is neither aggregated nor in GROUP BY; expected one of the two"

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.index import BitemporalIndex
@@ -14,12 +16,24 @@ from timeloom.query.session import refuse_same_names
 
 @dataclass(frozen=True)
 class Given:
-    """A table of a query: its rows, its kind, and how to ask its index for the rows of an instant, if it has one."""
+    """A table of a query, and how its kind is made of a result; an index is asked for its rows only if it must be."""
 
-    frame: Any
+    head: Any
+    """A frame with the columns, with all rows unless ``load`` gives them."""
     restore: Restore
     as_of: "Callable[..., Any] | None" = None
     table: BitemporalTable | None = None
+    index: BitemporalIndex | None = None
+    load: "Callable[[], Any] | None" = None
+
+    @cached_property
+    def frame(self) -> Any:
+        """The frame with all rows."""
+        return self.head if self.load is None else self.load()
+
+    def without_rows(self) -> "Given":
+        """The columns only, for a plan."""
+        return Given(self.head.slice(0, 0), self.restore)
 
 
 def read_input(name: str, value: Any) -> Given:
@@ -30,7 +44,13 @@ def read_input(name: str, value: Any) -> Given:
     if isinstance(value, BitemporalTable):
         return Given(value.history(), _identity, lambda **at: value.as_of(**at) if "sys" in at else None, value)
     if isinstance(value, BitemporalIndex):
-        return Given(_rows(value), _identity, lambda **at: value.rows(value.as_of(**at)) if len(at) == 2 else None)
+        return Given(
+            value.rows([]),
+            _identity,
+            lambda **at: value.rows(value.as_of(**at)) if len(at) == 2 else None,
+            index=value,
+            load=lambda: value.rows(np.arange(len(value))),
+        )
     frame, restore = to_arrow(value, name)
     refuse_same_names(frame.column_names, f"table {name!r}")
     return Given(frame, restore)
@@ -38,14 +58,8 @@ def read_input(name: str, value: Any) -> Given:
 
 def zones(given: "dict[str, Given]") -> set[str]:
     """The time zones of all zoned columns."""
-    kinds = (
-        field.type for table in given.values() if isinstance(table.frame, pa.Table) for field in table.frame.schema
-    )
+    kinds = (field.type for table in given.values() if isinstance(table.head, pa.Table) for field in table.head.schema)
     return {kind.tz for kind in kinds if pa.types.is_timestamp(kind) and kind.tz is not None}
-
-
-def _rows(index: BitemporalIndex) -> pa.Table:
-    return index.rows(list(range(len(index))))
 
 
 def _identity(frame: Any) -> Any:

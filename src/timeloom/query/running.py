@@ -1,7 +1,6 @@
 """From a text and tables to the answer, or to the plan of it."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 from timeloom.engines.tables.frames import family_of
@@ -27,7 +26,7 @@ def answer(text: str, tables: "dict[str, Any]", *, dry: bool) -> Any:
     spark = bool(used) and family_of({name: tables[name] for name in used}) == "spark"
     given = {name: read_input(name, tables[name]) for name in used}
     if dry and not spark:
-        given = {name: replace(table, frame=table.frame.slice(0, 0), as_of=None) for name, table in given.items()}
+        given = {name: table.without_rows() for name, table in given.items()}
     run = Run(text, tokens, statement, given, None, write_query)  # type: ignore[arg-type]
     run.prefix = _prefix(tokens, given)
     run.words = {token.text.lower() for token in tokens}
@@ -116,7 +115,7 @@ def _prefix(tokens: list[Token], given: "dict[str, Given]") -> str:
     """A prefix for names of our own that no name in the query or its tables has."""
     names = [token.text.lower() for token in tokens]
     for table in given.values():
-        names += [name.lower() for name in (getattr(table.frame, "column_names", None) or table.frame.columns)]
+        names += [name.lower() for name in (getattr(table.head, "column_names", None) or table.head.columns)]
     prefix = "timeloom_"
     while any(name.startswith(prefix) for name in names):
         prefix = f"{prefix}_"

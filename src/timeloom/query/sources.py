@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
+from timeloom.query.inputs import Given
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
 from timeloom.query.structure import USUAL, Columns, Factor
@@ -96,11 +97,16 @@ def _alias_words(run: Run, factor: Factor, scope: Scope) -> Sql:
 
 def given_frame(run: Run, factor: Factor) -> Any:
     """The frame that was passed under a name."""
+    return given_table(run, factor).frame
+
+
+def given_table(run: Run, factor: Factor) -> Given:
+    """What was passed under a name."""
     name = run.tokens[factor.tokens[0]].text
     tables = run.tables
     found = [tables[name]] if name in tables else [tables[key] for key in tables if key.lower() == name.lower()]
     if len(found) == 1:
-        return found[0].frame
+        return found[0]
     if not tables:
         raise UsageError("no table was given; pass each under its name, as in tl.sql(text, orders=table)")
     raise run.fail(factor.tokens[0], f"there is no table {name!r}. {did_you_mean(name, tables)}")

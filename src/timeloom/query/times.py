@@ -5,7 +5,7 @@ from typing import Any
 from timeloom.query.comparisons import containing
 from timeloom.query.pieces import Sql
 from timeloom.query.scope import Scope
-from timeloom.query.sources import Source, given_frame, with_definitions, written_source
+from timeloom.query.sources import Source, given_frame, given_table, with_definitions, written_source
 from timeloom.query.structure import AXIS_COLUMNS, USUAL, Columns, Factor, Range, TimeSpec
 from timeloom.query.text import whole_number
 from timeloom.query.writing import Run, write
@@ -67,15 +67,14 @@ def _by_index(run: Run, factor: Factor, scope: Scope) -> Any:
     name = run.tokens[factor.tokens[0]].text
     if factor.kind != "table" or scope.definitions.holder(name) is not None or run.session.dry:
         return None
-    given_frame(run, factor)
-    table = next((value for key, value in run.tables.items() if key.lower() == name.lower()), None)
+    table = given_table(run, factor)
     instants: dict[str, Any] = {}
     for spec in factor.times:
         value = constant(run, spec.values[0]) if spec.kind == "as of" and spec.period is None else None
         if value is None:
             return None
         instants[spec.axis] = value
-    if table is None or table.as_of is None:
+    if table.as_of is None:
         return None
     found = table.as_of(**instants)
     if found is not None:

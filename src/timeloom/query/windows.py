@@ -3,7 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
+from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.errors import TimeloomError
+from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.operators.sliding_windows import sliding_windows
 from timeloom.query.structure import Factor, Windows
 from timeloom.query.window_grammar import NOW
@@ -37,6 +41,35 @@ def through_windows(run: Run, factor: Factor, frame: Any, select: "dict[str, Any
         )
     except TimeloomError as error:
         raise run.located(factor.tokens[0], error) from error
+
+
+def steps_of_index(run: Run, factor: Factor, index: BitemporalIndex, select: dict[str, Any]) -> Any:
+    """Aggregates by step, from an index; None if it cannot give them."""
+    assert factor.windows is not None
+    windows, known = factor.windows, (index.sys_period, index.app_period)
+    same = all(
+        (period.start, period.end) == columns
+        for period, columns in zip(known, (windows.sys_period, windows.app_period), strict=True)
+    )
+    if not same or any(measure[1] in ("first", "last") for measure in select.values() if measure != "count"):
+        return None
+    head = index.rows([])
+    schema = through_windows(run, factor, head, select).schema
+    run.notes[-1]["by"] = "index"
+    try:
+        query = index.windows(
+            sys=_dated(run, windows, "sys", head),
+            app=_dated(run, windows, "app", head),
+            steps=windows.steps,
+            ratio=windows.ratio,
+            meaning=windows.meaning,
+            select=select,
+        )
+        rows = [(step.number, *step.sys, *step.app, step.values) for step in query]
+    except TimeloomError as error:
+        raise run.located(factor.tokens[0], error) from error
+    named = [dict(zip((STEP, *BOUNDS), row[:-1], strict=True)) | row[-1] for row in rows]
+    return pa.Table.from_pylist(named, schema)
 
 
 def _dated(run: Run, windows: Windows, axis: str, frame: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from timeloom.errors import TimeloomError, did_you_mean
 from timeloom.query.comparisons import containing, related
 from timeloom.query.cursor import ends_operand
+from timeloom.query.inputs import Given
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
 from timeloom.query.session import Session
@@ -22,7 +23,7 @@ class Run:
     text: str
     tokens: list[Token]
     statement: Statement
-    tables: dict[str, Any]
+    tables: dict[str, Given]
     session: Session
     write_query: Callable[["Run", Query, Scope], Sql]
     prefix: str = "timeloom_"
