@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import timeloom as tl
 from benchmarks.bitemporal_orders import Orders, orders
 from benchmarks.bitemporal_peers import Delta, RTree, Scan, TimelineIndex, Trees
-from benchmarks.measuring import Line, show, timed
+from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.model.ticks import FOREVER
 
@@ -198,6 +198,28 @@ def whole_query(data: Orders) -> None:
     print(f"1,000 steps of a count: one pass {timed(in_one_pass):.3f} s, by the index {timed(by_index):.3f} s")
 
 
+def by_sql(data: Orders) -> list[Line]:
+    """Window queries as texts, against the verb with the same windows: aggregates, and the rows of each step."""
+    table, sys_range, app_range = data.table(), data.latest // 2, data.instants // 2
+    source = f"t [SYS, START 0, RANGE {sys_range}, SLIDE 1] [APP, START 0, RANGE {app_range}, SLIDE 1] STEPS"
+    options = {"sys": tl.Slide(0, sys_range, 1), "app": tl.Slide(0, app_range, 1)}
+    cases = {
+        "counts by SQL, 1,000 steps": (f"select count(*) as n from {source} 1000", {"steps": 1000}),
+        "rows by SQL, 2 steps": (f"select * from {source} 2", {"steps": 2, "rows": True}),
+    }
+    lines = []
+    for name, (text, more) in cases.items():
+        ours = partial(tl.sql, text, t=table)
+        verb = partial(tl.sliding_windows, table, **options, **more)
+        assert ours().equals(verb())
+        lines.append(Line(name, *_named("the verb", side_by_side(ours, verb, 7)), "1/1.1 x"))
+    return lines
+
+
+def _named(peer: str, times: tuple[float, float]) -> tuple[float, str, float]:
+    return times[0], peer, times[1]
+
+
 def on_spark(versions: int, steps: int = 1000) -> list[Line]:
     """All steps of a query in one plan, against ten snapshots that are queries of their own."""
     from pyspark.sql import SparkSession
@@ -249,6 +271,7 @@ def main() -> None:
     show("Slides", slides(data, index, peers, 2000))
     show("Maintenance", maintenance(data))
     whole_query(data)
+    show("Windows by SQL", by_sql(data))
 
 
 if __name__ == "__main__":
