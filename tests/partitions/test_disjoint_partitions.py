@@ -76,9 +76,9 @@ def test_partitions_on_disk_are_those_in_memory(tmp_path):
         assert_minimal(made, rows)
         assert not list((tmp_path / str(number)).glob("run_*"))
         for how in ("inner", "full"):
-            batches = list(made.join_batches(other, how=how, rows=5))
-            assert all(batch.left.size <= 5 and batch.unproductive >= 0 for batch in batches)
-            assert sorted(row for batch in batches for row in rows_of(batch)) == expected(rows, right, how)
+            found = list(made.join_batches(other, how=how, rows=5))
+            assert all(batch.left.size <= 5 and batch.unproductive >= 0 for batch in found)
+            assert sorted(row for batch in found for row in rows_of(batch)) == expected(rows, right, how)
         in_memory = tl.DisjointPartitions.build(*columns(rows))
         for _ in range(2):
             found = [column.tolist() for column in made.periods()]

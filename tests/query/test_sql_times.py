@@ -296,9 +296,12 @@ def test_the_plan_says_which_verb_answers_what(monkeypatch):
     assert "a.k = b.k" in plan["calls"][0]
     assert "group by" in plan["sql"]
     seen = []
-    monkeypatch.setattr(
-        "timeloom.query.joins.join_verb", lambda left, right, *_, **__: seen.append((left, right)) or left
-    )
+
+    def join_verb(left, right, *_, **__):
+        seen.append((left, right))
+        return left
+
+    monkeypatch.setattr("timeloom.query.joins.join_verb", join_verb)
     with pytest.raises(tl.TimeloomError):
         tl.explain(tl.sql, text, t=ROWS)
     assert all(table.num_rows == 0 for pair in seen for table in pair)

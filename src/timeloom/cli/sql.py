@@ -22,7 +22,8 @@ def command(text: str, tables: tuple[str, ...], output: str, plan: bool) -> None
     """
     import timeloom
     from timeloom.engines.tables.frames import to_arrow
-    from timeloom.pipeline.tables.files import format_of, read_table, write_table
+    from timeloom.pipeline.formats.registry import format_of
+    from timeloom.pipeline.tables.files import read_table, write_table
 
     places = _places(tables)
     format_of(output)

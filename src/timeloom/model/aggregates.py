@@ -112,7 +112,7 @@ class Aggregate:
 _RECORDS = (
     Aggregate("count", of_rows=True, over_nothing=0, combination=COUNT, sql=("count({})",), spark="count({})"),
     Aggregate("sum", ("total",), "summable", combination=TOTAL, sql=("sum({})",), spark="sum({})"),
-    Aggregate("avg", ("mean", "average"), "summable", combination=MEAN, sql=("avg({})",), spark="avg({})"),
+    Aggregate("avg", ("mean", "average"), "summable", combination=MEAN, sql=("avg({})", "mean({})"), spark="avg({})"),
     Aggregate("min", ("minimum",), "sortable", combination=LEAST, sql=("min({})",), spark="min({})"),
     Aggregate("max", ("maximum",), "sortable", combination=GREATEST, sql=("max({})",), spark="max({})"),
     Aggregate("any", ("some", "bool_or"), "boolean", combination=GREATEST, sql=("bool_or({})",), spark="bool_or({})"),

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.errors import TimeloomError
+from timeloom.model.aggregates import AGGREGATES
 from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.operators.temporal_aggregate import temporal_aggregate
 from timeloom.query.chains import read_chain
@@ -20,19 +21,10 @@ from timeloom.query.windows import steps_of_index, through_windows
 from timeloom.query.writing import Run, stands_alone, write
 
 FUNCTIONS = {
-    "COUNT": "count",
-    "SUM": "sum",
-    "AVG": "avg",
-    "MEAN": "avg",
-    "MIN": "min",
-    "MAX": "max",
-    "STDDEV": "stddev",
-    "STDDEV_SAMP": "stddev",
-    "VARIANCE": "var",
-    "VAR_SAMP": "var",
-    "FIRST": "first",
-    "LAST": "last",
-    "ARRAY_AGG": "collect",
+    form.removesuffix("({})").upper(): record.name
+    for record in AGGREGATES.values()
+    for form in record.sql
+    if form.endswith("({})")
 }
 """Aggregates of SQL that verbs compute."""
 
