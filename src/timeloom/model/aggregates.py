@@ -82,8 +82,6 @@ class Aggregate:
         Whether it can be had of the partners of a row without lists of them, though it needs all at once.
     sql
         How queries write it, ``{}`` being the column.
-    spark
-        How Spark writes it over a group; None if groups of a DataFrame have no such value.
     """
 
     name: str
@@ -96,7 +94,6 @@ class Aggregate:
     combination: Combination | None = None
     of_partners: bool = False
     sql: tuple[str, ...] = ()
-    spark: str | None = None
 
     @property
     def without_pairs(self) -> bool:
@@ -110,20 +107,19 @@ class Aggregate:
 
 
 _RECORDS = (
-    Aggregate("count", of_rows=True, over_nothing=0, combination=COUNT, sql=("count({})",), spark="count({})"),
-    Aggregate("sum", ("total",), "summable", combination=TOTAL, sql=("sum({})",), spark="sum({})"),
-    Aggregate("avg", ("mean", "average"), "summable", combination=MEAN, sql=("avg({})", "mean({})"), spark="avg({})"),
-    Aggregate("min", ("minimum",), "sortable", combination=LEAST, sql=("min({})",), spark="min({})"),
-    Aggregate("max", ("maximum",), "sortable", combination=GREATEST, sql=("max({})",), spark="max({})"),
-    Aggregate("any", ("some", "bool_or"), "boolean", combination=GREATEST, sql=("bool_or({})",), spark="bool_or({})"),
-    Aggregate("every", ("all", "bool_and"), "boolean", combination=LEAST, sql=("bool_and({})",), spark="bool_and({})"),
+    Aggregate("count", of_rows=True, over_nothing=0, combination=COUNT, sql=("count({})",)),
+    Aggregate("sum", ("total",), "summable", combination=TOTAL, sql=("sum({})",)),
+    Aggregate("avg", ("mean", "average"), "summable", combination=MEAN, sql=("avg({})", "mean({})")),
+    Aggregate("min", ("minimum",), "sortable", combination=LEAST, sql=("min({})",)),
+    Aggregate("max", ("maximum",), "sortable", combination=GREATEST, sql=("max({})",)),
+    Aggregate("any", ("some", "bool_or"), "boolean", combination=GREATEST, sql=("bool_or({})",)),
+    Aggregate("every", ("all", "bool_and"), "boolean", combination=LEAST, sql=("bool_and({})",)),
     Aggregate(
         "var",
         ("variance", "var_samp"),
         "numeric",
         combination=VARIANCE,
         sql=("variance({})", "var_samp({})"),
-        spark="var_samp({})",
     ),
     Aggregate(
         "stddev",
@@ -131,7 +127,6 @@ _RECORDS = (
         "numeric",
         combination=DEVIATION,
         sql=("stddev({})", "stddev_samp({})"),
-        spark="stddev_samp({})",
     ),
     Aggregate("first", keeps_nulls=True, order="decisive", of_partners=True, sql=("first({})",)),
     Aggregate("last", keeps_nulls=True, order="decisive", of_partners=True, sql=("last({})",)),
@@ -141,7 +136,6 @@ _RECORDS = (
         over_nothing=0,
         of_partners=True,
         sql=("count(distinct {})",),
-        spark="count(distinct {})",
     ),
     Aggregate(
         "collect",
@@ -149,7 +143,6 @@ _RECORDS = (
         keeps_nulls=True,
         order="shown",
         sql=("array_agg({})",),
-        spark="if(count(1) = 0, null, transform(collect_list(struct({} as value)), held -> held.value))",
     ),
 )
 
