@@ -47,8 +47,13 @@ def integers(spark, bits):
 
 
 def timestamps(unit, zone, ticks=1, units=1):
-    """Timestamps from the first to the last that are microseconds in int64, and this unit's, too."""
+    """Timestamps from the first to the last that are microseconds in int64, and this unit's, too.
+
+    PySpark cuts nanoseconds with a zone off in local time, which overflows within a day of their limits.
+    """
     spark, most = "timestamp_ntz" if zone is None else "timestamp", (2**63 - 1) // units
+    if zone is not None and units > 1:
+        most -= 86_400_000_000
     return Kind(spark, pa.timestamp(unit, zone), -most // ticks * ticks + ticks, most // ticks * ticks, ticks, units)
 
 
@@ -186,7 +191,7 @@ def test_arrays_and_sql_find_the_same(spark):
         for at, given in enumerate(drawn[first : first + 20], first):
             for row, expected in enumerate(in_arrays(given)):
                 told = found[at, row]
-                assert said(told) == expected, (given.name, given.rows.slice(row, 1).to_pylist(), given)
+                assert said(told) == expected, (given.name, given.rows.slice(row, 1), given)
                 assert told["unusable"] == (told["verdict"] != VALID)
                 assert (told[FAULT] is None) == (told["verdict"] == VALID)
                 assert told[FAULT] is None or told[FAULT]["verdict"] == told["verdict"]
