@@ -3,6 +3,7 @@
 from datetime import timedelta
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import periods
-from reference.relations import RELATIONS
+from reference.relations import ALLEN, RELATIONS
 from timeloom.model.aggregates import AGGREGATES
 
 NUMBERS = [0, 1, 3, -(2**53) - 1, 2**59]
@@ -93,6 +94,26 @@ def test_values_that_differ_are_counted_without_pairs():
     wide = pa.table({"value": [at % 7 for at in range(rows)], "start": [0] * rows, "end": [9] * rows})
     found = tl.count_join(wide.drop_columns("value"), wide, aggregates={"n": ("value", "count_distinct")})
     assert found["n"].unique().to_pylist() == [7]
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("name", sorted(set(ALLEN) - {"equals"}))
+def test_no_pair_is_looked_at_for_relations_that_leave_a_side_open(name, keyed, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("pairs were listed")
+
+    monkeypatch.setattr("timeloom.engines.counts.partners.find", refuse)
+    rng = np.random.default_rng(9)
+    rows = [(int(start), int(start + length)) for start, length in rng.integers(1, 9, (60, 2))]
+    right = table(rows, pa.int64(), rng.integers(0, 5, 60).tolist())
+    left = right.drop_columns("value")
+    found = tl.count_join(left, right, name, on="key" if keyed else None, aggregates={"n": ("value", "count_distinct")})
+    values = right["value"].to_pylist()
+    expected = [
+        len({values[j] for j, s in enumerate(rows) if ALLEN[name](r, s, None, None) and (not keyed or i % 2 == j % 2)})
+        for i, r in enumerate(rows)
+    ]
+    assert found["n"].to_pylist() == expected
 
 
 def test_lists_and_callables_are_refused():

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.counts.counting import Counting, Numbers, rank_counts
+from timeloom.engines.counts.counting import Counting, Numbers, rank_counts, rectangles_of
 from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.pairs import PAGE
 from timeloom.engines.joins.problem import Problem, Side
@@ -17,12 +17,13 @@ from timeloom.engines.tables.key_types import comparable
 from timeloom.engines.tables.keys import NO_KEY, crossed, numbered
 from timeloom.engines.timelines.measure_values import unfit
 from timeloom.errors import InvalidInputError
+from timeloom.kernels.counts.distinct import Asked, distinct_in_ranges
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.sequenced.coalesce import coalesce
 from timeloom.model.allen import contains, intersects
 from timeloom.model.box import Box
 from timeloom.model.measures import Measure
-from timeloom.model.ticks import Axis
+from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
 Codes = NDArray[np.int64]
 
@@ -48,8 +49,8 @@ def _count_distinct(counting: Counting, counts: Numbers, array: pa.Array, wanted
     """How many different values the partners of each left row have; nulls are none.
 
     For ``intersects`` no pair is looked at: a row has as many values as merged periods of equal values that it shares
-    time with, less the gaps between two of the same value that lie within it. Otherwise each row's partners are looked
-    at, some rows at a time.
+    time with, less the gaps between two of the same value that lie within it. Nor is one for a box that leaves a side
+    open. Otherwise each row's partners are looked at, some rows at a time.
     """
     try:
         codes, number = numbered(comparable(pa.chunked_array([array]), str(wanted.column)))
@@ -57,6 +58,11 @@ def _count_distinct(counting: Counting, counts: Numbers, array: pa.Array, wanted
         raise unfit(array.type, wanted) from error
     if counting.boxes == intersects.boxes(Axis.INTEGER):
         return pa.array(_shared_values(counting.problem, codes, number))
+    if (
+        len(counting.boxes) == 1
+        and (found := _values_in_open_box(counting.problem, counting.boxes[0], codes)) is not None
+    ):
+        return pa.array(found)
     return pa.array(_listed_values(counting.problem, counting.boxes, counts, codes, number))
 
 
@@ -76,6 +82,29 @@ def _shared_values(problem: Problem, codes: Codes, number: int) -> Numbers:
     gaps = Side(ends[again], starts[again + 1], None if mine is None else mine[again])
     within = Counting(Problem.of(left, gaps, keyed, problem.threads), contains.boxes(Axis.INTEGER)).counts()
     return rank_counts(Problem.of(left, pieces, keyed, problem.threads)) - within
+
+
+def _values_in_open_box(problem: Problem, box: Box, codes: Codes) -> Numbers | None:
+    """Values among right rows in the rectangles of left rows, if some side of these is open for all of them."""
+    right, found = problem.right, rectangles_of(problem, box, np.arange(len(problem.left)))
+    empty = (found.low_start > found.high_start) | (found.low_end > found.high_end)
+    rows = np.flatnonzero(codes != NO_KEY if right.keys is None else (codes != NO_KEY) & (right.keys != NO_KEY))
+    starts, ends = problem.placed(right, False)[rows], problem.placed(right, True)[rows]
+    for x, y, along, across in (
+        (starts, ends, (found.low_start, found.high_start), (found.low_end, found.high_end)),
+        (ends, starts, (found.low_end, found.high_end), (found.low_start, found.high_start)),
+    ):
+        above = bool((across[1][~empty] == MAX_TICK).all())
+        if not above and not (across[0][~empty] == MIN_TICK).all():
+            continue
+        order = np.argsort(x, kind="stable")
+        places = np.argsort(y[order], kind="stable").astype(np.int32)
+        low, high = np.searchsorted(x[order], along[0]), np.searchsorted(x[order], along[1], side="right")
+        ranked = np.sort(y)
+        seen = rows.size - np.searchsorted(ranked, across[0]) if above else np.searchsorted(ranked, across[1], "right")
+        asked = Asked(np.where(empty, 0, low), np.where(empty, 0, np.maximum(low, high)), seen)
+        return distinct_in_ranges(codes[rows][order], places[::-1].copy() if above else places, asked)
+    return None
 
 
 def _keys(problem: Problem) -> int:
