@@ -78,8 +78,8 @@ def changes_of(codes: Ticks, arrival: Positions, number: int) -> tuple[Ticks, Ti
 def add_up(order: Ticks, x: Ticks, below: Ticks, weights: Ticks, changes: int, size: int, sums: Ticks) -> None:
     """For each question the sum of earlier changes with a smaller x and a predecessor before its low place.
 
-    ``order`` is by time; numbers below ``changes`` are changes. Blocks that are in order of x are merged pairwise: changes
-    of the first go into the tree before questions of the second with a larger x read it.
+    ``order`` is by time; numbers below ``changes`` are changes. Blocks that are in order of x are merged pairwise:
+    changes of the first go into the tree before questions of the second with a larger x read it.
     """
     items, merged, tree = order.copy(), np.empty_like(order), np.zeros(size + 1, np.int64)
     width = 1
