@@ -151,5 +151,29 @@ def verbs(names: Sequence[str]) -> "dict[str, Callable[[Any, Any], Any]]":
     }
 
 
-WRITTEN = {"windows of rows": {"step"}, "changes of windows": {"step", "change"}}
+def local_verbs(names: Sequence[str]) -> "dict[str, Callable[[Any, Any], Any]]":
+    """The same for verbs that local tables have so far."""
+    period, key = (names[0], names[1]), names[2]
+    one = {"period": period, "on_invalid": "quarantine"}
+    two = {"left_period": period, "right_period": period, "on_invalid": "quarantine"}
+    keyed = {"suffixes": ("", " of the other"), "on": key, "on_invalid": "quarantine"}
+    return {
+        "nearest": lambda a, b: tl.nearest(a, b, 2, name="how far", left_period=period, right_period=period, **keyed),
+        "as_of": lambda a, b: tl.as_of(a, b, at=names[0], **keyed),
+        "split": lambda a, b: tl.split(a, every=2, **one),
+        "lanes": lambda a, b: tl.lanes(a, by=key, name="which lane", **one),
+        "check": lambda a, b: tl.Quarantined(tl.check(a, by=names[3], period=period), tl.stab(a, 4, **one).rejected),
+        "temporal_union": lambda a, b: tl.temporal_union(a, b, **two),
+        "temporal_intersect": lambda a, b: tl.temporal_intersect(a, b, all=True, **two),
+        "temporal_except": lambda a, b: tl.temporal_except(a, b, **two),
+        "buckets": lambda a, b: tl.temporal_aggregate(a, {"how many": "count"}, by=key, every=2, **one),
+        "sessions": lambda a, b: tl.coalesce(a, by=key, max_gap=1, **one),
+    }
+
+
+WRITTEN = {
+    "check": {"fault", "start", "end", "rows"},
+    "windows of rows": {"step"},
+    "changes of windows": {"step", "change"},
+}
 """Names that a verb gives to columns of its result itself, so that a user's column may not have them."""

@@ -25,6 +25,7 @@ from timeloom.model.explanation import Explanation as Explanation
 from timeloom.model.join import How, JoinAlgorithm, Strategy
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as relation
+from timeloom.model.neighbours import AsOfDirection, KeptHow, NearestDirection
 from timeloom.model.period import Period as Period
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
@@ -55,6 +56,18 @@ class _Periods(TypedDict, total=False):
 class _Grouped(_Periods, total=False):
     by: str | Sequence[str] | None
 
+class _Coalesce(_Grouped, total=False):
+    max_gap: Span | str | None
+
+class _Lanes(_Grouped, total=False):
+    name: str
+
+class _Split(_Periods, total=False):
+    every: Span | str | None
+    at: Any
+    origin: Any
+    zone: str | None
+
 class _Windowed(_Grouped, total=False):
     within: tuple[Any, Any] | None
 
@@ -65,6 +78,9 @@ class _Depth(_Profiled, total=False):
     name: str
 
 class _TemporalAggregate(_Profiled, total=False):
+    every: Span | str | None
+    origin: Any
+    zone: str | None
     algorithm: AggregateAlgorithm
 
 class _TwoTables(_Periods, total=False):
@@ -81,7 +97,10 @@ class _Related(_TwoTables, total=False):
 
 class _Join(_Related, total=False):
     how: How
-    overlap: bool
+    overlap: bool | Literal["length"]
+    where: str | None
+    max_gap: Span | str | None
+    min_overlap: Any
     columns: Sequence[str] | None
     suffixes: tuple[str, str]
     algorithm: JoinAlgorithm
@@ -100,6 +119,37 @@ class _TopK(_Related, total=False):
     name: str
     aggregates: Mapping[str, Any] | None
     highest: str | None
+
+class _Nearest(_TwoTables, total=False):
+    direction: NearestDirection
+    max_distance: Span | str | None
+    ties: Ties
+    how: KeptHow
+    name: str
+    columns: Sequence[str] | None
+    suffixes: tuple[str, str]
+
+class _AsOf(TypedDict, total=False):
+    at: str
+    right_at: str | None
+    on: str | Sequence[str] | None
+    left_on: str | Sequence[str] | None
+    right_on: str | Sequence[str] | None
+    direction: AsOfDirection
+    tolerance: Span | str | None
+    allow_exact: bool
+    how: KeptHow
+    columns: Sequence[str] | None
+    suffixes: tuple[str, str]
+    sys: Any
+    app: Any
+    sys_period: PeriodLike
+    app_period: PeriodLike
+
+class _TemporalSet(_Periods, total=False):
+    all: bool
+    left_period: PeriodLike | None
+    right_period: PeriodLike | None
 
 class _TemporalAntijoin(_TwoTables, total=False):
     columns: Sequence[str] | None
@@ -135,9 +185,57 @@ class _StreamJoin(TypedDict, total=False):
     columns: dict[str, str] | None
 
 @overload
-def coalesce(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Grouped]) -> _F: ...
+def as_of(left: _F, right: object = None, *, on_invalid: _Kept = "error", **options: Unpack[_AsOf]) -> _F: ...
 @overload
-def coalesce(df: _F, *, on_invalid: _Apart, **options: Unpack[_Grouped]) -> Quarantined[_F]: ...
+def as_of(left: _F, right: object = None, *, on_invalid: _Apart, **options: Unpack[_AsOf]) -> Quarantined[_F]: ...
+def check(
+    df: _F,
+    *,
+    by: str | Sequence[str] | None = None,
+    overlaps: bool = True,
+    gaps: bool = False,
+    duplicates: bool = False,
+    within: tuple[Any, Any] | None = None,
+    period: PeriodLike = ("start", "end"),
+) -> _F: ...
+@overload
+def coalesce(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Coalesce]) -> _F: ...
+@overload
+def coalesce(df: _F, *, on_invalid: _Apart, **options: Unpack[_Coalesce]) -> Quarantined[_F]: ...
+@overload
+def lanes(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Lanes]) -> _F: ...
+@overload
+def lanes(df: _F, *, on_invalid: _Apart, **options: Unpack[_Lanes]) -> Quarantined[_F]: ...
+@overload
+def nearest(left: _F, right: object, k: int = 1, *, on_invalid: _Kept = "error", **options: Unpack[_Nearest]) -> _F: ...
+@overload
+def nearest(
+    left: _F, right: object, k: int = 1, *, on_invalid: _Apart, **options: Unpack[_Nearest]
+) -> Quarantined[_F]: ...
+@overload
+def split(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Split]) -> _F: ...
+@overload
+def split(df: _F, *, on_invalid: _Apart, **options: Unpack[_Split]) -> Quarantined[_F]: ...
+@overload
+def temporal_except(left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalSet]) -> _F: ...
+@overload
+def temporal_except(
+    left: _F, right: object, *, on_invalid: _Apart, **options: Unpack[_TemporalSet]
+) -> Quarantined[_F]: ...
+@overload
+def temporal_intersect(
+    left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalSet]
+) -> _F: ...
+@overload
+def temporal_intersect(
+    left: _F, right: object, *, on_invalid: _Apart, **options: Unpack[_TemporalSet]
+) -> Quarantined[_F]: ...
+@overload
+def temporal_union(left: _F, right: object, *, on_invalid: _Kept = "error", **options: Unpack[_TemporalSet]) -> _F: ...
+@overload
+def temporal_union(
+    left: _F, right: object, *, on_invalid: _Apart, **options: Unpack[_TemporalSet]
+) -> Quarantined[_F]: ...
 @overload
 def count_join(
     left: _F,

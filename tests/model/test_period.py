@@ -32,7 +32,6 @@ def test_mappings_and_pairs_are_periods(given, read):
         ({"a", "b"}, "is no period"),
         ({"a": 1, "b": 2}.keys(), "is no period"),
         ((name for name in "ab"), "is no period"),
-        ("ab", "is no period"),
         (("a", "b", "c"), "has 3 parts"),
         (("a", 1), "end=1 is no column name"),
         ({"start": "a", "end": "b", "closed": ["both"]}, "closed=.* is unknown"),

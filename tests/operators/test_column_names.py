@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
-from strange_names import NAMES, WRITTEN, numbered, table, verbs
+from strange_names import NAMES, WRITTEN, local_verbs, numbered, table, verbs
 
 
 def columns(found: pa.Table) -> list[list[object]]:
@@ -20,13 +20,17 @@ def _tells(column: pa.ChunkedArray) -> bool:
     return any(str(value).endswith(" is null") for value in column.to_pylist())
 
 
-@pytest.mark.parametrize("verb", verbs(NAMES))
+def every_verb(names):
+    return verbs(names) | local_verbs(names)
+
+
+@pytest.mark.parametrize("verb", every_verb(NAMES))
 @pytest.mark.parametrize("turn", range(0, len(NAMES), 7))
 def test_any_name_may_stand_for_the_period_the_key_and_the_payload(verb, turn):
     names = [name for name in NAMES[turn:] + NAMES[:turn] if name not in WRITTEN.get(verb, set())]
     given, plain = table(names), table(numbered(names))
-    found = verbs(names)[verb](given, given)
-    expected = verbs(numbered(names))[verb](plain, plain)
+    found = every_verb(names)[verb](given, given)
+    expected = every_verb(numbered(names))[verb](plain, plain)
     assert columns(found.result) == columns(expected.result)
     assert columns(found.rejected) == columns(expected.rejected)
     known = dict(zip(numbered(names), names, strict=True))
@@ -62,7 +66,7 @@ def _schema(*more: str) -> pa.Schema:
     return pa.schema(kinds | {"k": pa.string(), "k_right": pa.float64()})
 
 
-@pytest.mark.parametrize("verb", verbs(NAMES))
+@pytest.mark.parametrize("verb", every_verb(NAMES))
 def test_names_that_stand_for_two_columns_are_refused(verb):
     names = ["from", "to", "key", "v", "w"]
     plain = table(names)
@@ -74,7 +78,7 @@ def test_names_that_stand_for_two_columns_are_refused(verb):
             if side == "right" and verb not in ("join", "anti", "count_join", "top_k", *_SEQUENCED):
                 continue
             with pytest.raises(tl.InvalidInputError, match=f"the ({side}) table has more than one column named 'v'"):
-                verbs(names)[verb](*sides)
+                every_verb(names)[verb](*sides)
 
 
 _SEQUENCED = ("temporal_join", "temporal_antijoin")

@@ -40,14 +40,18 @@ def parse_value(text: str) -> Any:
 
 
 def parse_period(name: str, text: str, closed: str | None, open_end: tuple[str, ...]) -> Period:
-    """Read ``start,end``.
+    """Read ``start,end``, or ``at`` for a column of instants.
 
     >>> parse_period("period", "from,to", "both", ())
     Period(start='from', end='to', closed='both', open_end=None, truncate=False)
     """
     columns = [part.strip() for part in text.split(",")]
+    if len(columns) == 1 and columns[0]:
+        return Period(columns[0])
     if len(columns) != 2:
-        raise UsageError(f"--{dashed(name)} {text!r} is no period; give two column names, such as 'start,end'")
+        raise UsageError(
+            f"--{dashed(name)} {text!r} is no period; give two column names, such as 'start,end', or one of instants"
+        )
     sentinels = tuple(parse_value(sentinel) for sentinel in open_end)
     return Period(columns[0], columns[1], closed=closed or "left", open_end=sentinels or None)  # type: ignore[arg-type]
 

@@ -70,6 +70,9 @@ def _click_option(option: Option) -> click.Option:
         default = option.default
         shown = ",".join(map(str, default)) if isinstance(default, tuple | list) else str(default)
         settings["help"] = f"{option.help} [default: {shown}]".strip()
+    if option.kind is Kind.FLAG and option.choices:
+        words = click.Choice(["true", "false", *option.choices])
+        return click.Option(names, type=words, is_flag=False, flag_value="true", **settings)
     if option.kind is Kind.FLAG:
         return click.Option(
             [f"--{dashed(option.name)}/--no-{dashed(option.name)}", option.name], default=None, **settings
@@ -110,6 +113,8 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
                 values[name] = parse_option(option, (",".join(option.default),), closed, open_end)
             continue
         values[name] = parse_option(option, value, closed, open_end) if isinstance(value, tuple) else value
+        if option.kind is Kind.FLAG and isinstance(value, str):
+            values[name] = {"true": True, "false": False}.get(value, value)
     values.update(parse_extra(given["extra"], known))
     for name, option in known.items():
         if option.kind is Kind.PERIOD and isinstance(values.get(name), dict):

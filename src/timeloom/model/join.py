@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, did_you_mean, shown
+from timeloom.model.allen import intersects
+from timeloom.model.box import Box
+from timeloom.model.conditions import Condition
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
+from timeloom.model.ticks import Span, parse_span
 
 HOWS = {
     "inner": ("inner", "cross"),
@@ -33,13 +38,15 @@ class JoinRequest:
     left_period: Period
     right_period: Period
     policy: Policy
-    overlap: bool = False
+    overlap: bool | str = False
     suffixes: tuple[str, str] = ("", "_right")
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
     strategy: str = "auto"
     max_rows: int | None = None
     window: tuple[Any, Any] | None = None
+    where: Condition | None = None
+    min_overlap: "MinOverlap | None" = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(JoinAlgorithm))
@@ -48,14 +55,18 @@ class JoinRequest:
         object.__setattr__(self, "how", join_kind(self.how))
         check_window(self.window)
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
+        if not isinstance(self.overlap, bool):
+            choose("overlap", self.overlap, ("length",))
         if self.overlap and self.how in ("semi", "anti"):
-            raise UsageError(f"overlap=True needs pairs of rows, but how={self.how!r} returns left rows only")
+            raise UsageError(
+                f"overlap={self.overlap!r} needs pairs of rows, but how={self.how!r} returns left rows only"
+            )
         for side, period, names in (
             ("left", self.left_period, self.keys.left),
             ("right", self.right_period, self.keys.right),
         ):
             for name in names:
-                if name in (period.start, period.end):
+                if name in period.columns:
                     raise UsageError(
                         f"{name!r} is a period column of the {side} table and cannot be an equality key; "
                         "on= is for keys, the relation compares the periods"
@@ -74,6 +85,47 @@ def refuse_window(window: tuple[Any, Any] | None) -> None:
         raise UsageError(
             "window= is for local tables; on Spark filter both DataFrames to the rows that reach into the window"
         )
+
+
+@dataclass(frozen=True)
+class MinOverlap:
+    """How much two periods must share: so much time, or this fraction of the left, the right or the shorter one."""
+
+    span: Span | None = None
+    of: str = ""
+    fraction: Fraction = Fraction(0)
+
+    @classmethod
+    def read(cls, given: Any) -> "MinOverlap":
+        """Read ``10``, ``"5 minutes"`` or ``("shorter", 0.5)``."""
+        if not isinstance(given, tuple | list):
+            span = parse_span(given, "min_overlap")
+            if (span if isinstance(span, int) else span.total_seconds()) <= 0:
+                raise UsageError(f"min_overlap={shown(given)} asks for no time; give more than zero")
+            return cls(span)
+        of, part = given if len(given) == 2 else ("", None)
+        if not isinstance(of, str) or of not in ("left", "right", "shorter") or not _is_share(part):
+            raise UsageError(
+                f"min_overlap={shown(given)} is no share; give ('left', 0.5), ('right', 0.5) or ('shorter', 0.5), more "
+                "than 0 and at most 1"
+            )
+        return cls(None, of, Fraction(str(part)))
+
+    @property
+    def relation(self) -> Relation:
+        """What the endpoints of two periods that share so much have in common; a share is judged pair by pair."""
+        if self.span is None:
+            return intersects
+        return Relation.of([Box(start_end=(None, -self.span), end_start=(self.span, None))], f"sharing {self.span}")
+
+
+def _is_share(part: object) -> bool:
+    return isinstance(part, int | float | Fraction) and not isinstance(part, bool) and 0 < part <= 1
+
+
+def near(max_gap: Span) -> Relation:
+    """Periods that share an instant, or between which there is at most this much time."""
+    return Relation.of([Box(start_end=(None, max_gap), end_start=(-max_gap, None))], f"at most {max_gap} apart")
 
 
 def check_max_rows(max_rows: int | None) -> None:

@@ -8,6 +8,9 @@ from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.aggregates import AGGREGATES, BY_SPELLING, Aggregate
 from timeloom.model.options import is_text
 
+TIMED = ("covered", "time_avg")
+"""The measures of buckets of time: what any row covers, and a mean that is weighted by time."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -22,8 +25,8 @@ class Measure:
 
     @property
     def aggregate(self) -> Aggregate | None:
-        """The record of the function; None for the user's own."""
-        return AGGREGATES[self.function] if isinstance(self.function, str) else None
+        """The record of the function; None for the user's own, and for those of buckets of time."""
+        return AGGREGATES.get(self.function) if isinstance(self.function, str) else None
 
 
 def read_measures(given: "Mapping[str, Any]") -> tuple[Measure, ...]:
@@ -34,6 +37,29 @@ def read_measures(given: "Mapping[str, Any]") -> tuple[Measure, ...]:
             "{'n': 'count', 'total': ('price', 'sum')}"
         )
     return tuple(_measure(name, value) for name, value in given.items())
+
+
+def read_timed(given: Any) -> tuple[Measure, ...]:
+    """Read the measures of buckets of time: ``covered`` of all rows, ``time_avg`` of a column, and those of any table.
+
+    >>> [measure.function for measure in read_timed({"n": "count", "mean": ("load", "time_avg"), "busy": "covered"})]
+    ['count', 'time_avg', 'covered']
+    """
+    if not isinstance(given, Mapping):
+        return read_measures(given)
+    return tuple(found for name, value in given.items() for found in _timed(name, value))
+
+
+def _timed(name: Any, value: object) -> tuple[Measure, ...]:
+    column, function = value if isinstance(value, tuple | list) and len(value) == 2 else (None, value)
+    if not isinstance(function, str) or function.lower() not in TIMED:
+        return read_measures({name: value})
+    function = function.lower()
+    if (function == "covered") != (column is None):
+        hint = "'covered' alone" if function == "covered" else "a column, such as ('load', 'time_avg')"
+        raise UsageError(f"aggregate {name!r} is {shown(value)}; give {hint}")
+    checked = read_measures({name: (column or "", "count")})[0]
+    return (Measure(checked.name, function, column),)
 
 
 def _measure(name: Any, value: object) -> Measure:

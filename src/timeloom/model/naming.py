@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from timeloom.errors import UsageError, did_you_mean, shown
 
-Origin = Literal["left", "right", "key", "overlap_start", "overlap_end"]
+Origin = Literal["left", "right", "key", "overlap_start", "overlap_end", "overlap_length", "distance"]
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,14 @@ def joined_columns(
     *,
     suffixes: tuple[str, str] = ("", "_right"),
     without_right: Sequence[str] = (),
-    overlap: bool = False,
+    overlap: "bool | str" = False,
+    distance: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> list[OutputColumn]:
     """Lay out the result: left columns, then right ones without the keys; equal names get the suffixes.
 
-    ``without_right`` are right columns that the verb does not carry over. ``columns`` picks and orders the output.
+    ``without_right`` are right columns that the verb does not carry over, ``distance`` names the column for distances.
+    ``columns`` picks and orders the output.
     """
     carried = [name for name in right if name not in keys.right and name not in without_right]
     partner = dict(zip(keys.left, keys.right, strict=True))
@@ -87,7 +89,11 @@ def joined_columns(
         else:
             result.append(OutputColumn(name + suffixes[0] if name in shared else name, "left", left=name))
     result += [OutputColumn(name + suffixes[1] if name in shared else name, "right", right=name) for name in carried]
-    if overlap:
+    if distance is not None:
+        result.append(OutputColumn(distance, "distance"))
+    if overlap == "length":
+        result.append(OutputColumn("overlap_length", "overlap_length"))
+    elif overlap:
         result += [OutputColumn("overlap_start", "overlap_start"), OutputColumn("overlap_end", "overlap_end")]
     names = [column.name for column in result]
     clashes = sorted({name for name in names if names.count(name) > 1})

@@ -239,7 +239,7 @@ def _described(annotation: Any) -> list[str]:
     words = []
     members = _members(annotation)
     if Period in members:
-        words.append("two column names, start and end, or a Period")
+        words.append("two column names, start and end, or a Period, or one column of instants")
         members = tuple(member for member in members if member is type(None))
     if Relation in members and str in members:
         return ["the name of a relation, a Relation, or a list of these"]

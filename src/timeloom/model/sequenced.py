@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, shown
+from timeloom.model.grids import GridRequest
 from timeloom.model.join import check_max_rows, choose, join_kind, suffix_pair
-from timeloom.model.measures import Measure
+from timeloom.model.measures import TIMED, Measure
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+from timeloom.model.ticks import Span
 
-SequencedHow = Literal["inner", "left", "right", "full"]
+SequencedHow = Literal["inner", "left", "right", "full", "semi"]
 SequencedAlgorithm = Literal["auto", "forward_scan", "sweep", "dip"]
+FAULT_COLUMNS = ("fault", "start", "end", "rows")
+
 AntijoinAlgorithm = Literal["auto", "cover", "dip"]
 AggregateAlgorithm = Literal["auto", "sweep", "dip"]
 
@@ -40,6 +44,10 @@ class TemporalJoinRequest:
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         check_names(self.keys.left, self.left_period, "left")
         check_names(self.keys.right, self.right_period, "right")
+
+    def wide(self, right: Period) -> bool:
+        """Whether a result may last longer than an instant of the left side: where a right row is alone."""
+        return self.how in ("right", "full") and not right.is_instant
 
 
 @dataclass(frozen=True)
@@ -72,16 +80,33 @@ class AggregateRequest:
     fill: bool = False
     within: tuple[Any, Any] | None = None
     algorithm: str = "auto"
+    grid: GridRequest | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(AggregateAlgorithm))
+        self._check_grid()
         check_names(self.by, self.period, "input")
-        taken = [*self.by, self.period.start, self.period.end]
+        taken = [*self.by, *self.period.columns]
         for name in (measure.name for measure in self.measures):
             if name in taken:
                 raise UsageError(
                     f"an aggregate is named {name!r}, like a grouping or period column of the result; rename it"
                 )
+
+    def _check_grid(self) -> None:
+        """Buckets have measures of their own; constant lineage has the others."""
+        for measure in self.measures:
+            if self.grid is None and measure.function in TIMED:
+                raise UsageError(
+                    f"aggregate {measure.name!r}: {measure.function!r} is of a bucket of time; give every="
+                )
+            if self.grid is not None and measure.function not in ("count", *TIMED):
+                raise UsageError(
+                    f"aggregate {measure.name!r}: with every= there are count, covered and time_avg; for others, "
+                    "tl.split cuts the rows at the same grid, to be grouped by anything"
+                )
+        if self.grid is not None and (self.fill or self.algorithm != "auto"):
+            raise UsageError("fill= and algorithm= are for periods of constant lineage; every= makes buckets")
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,7 @@ class CoalesceRequest:
     by: tuple[str, ...] | None
     period: Period
     policy: Policy
+    max_gap: Span | None = None
 
     def __post_init__(self) -> None:
         check_names(self.by or (), self.period, "input")
@@ -128,12 +154,66 @@ def refuse_at_once(m: int | None) -> None:
         raise UsageError(f"m={m} is for local tables; on Spark each task merges as many partitions as its slice has")
 
 
+@dataclass(frozen=True)
+class SplitRequest:
+    """One call of ``split``."""
+
+    grid: GridRequest
+    period: Period
+    policy: Policy
+
+
+@dataclass(frozen=True)
+class LanesRequest:
+    """One call of ``lanes``."""
+
+    by: tuple[str, ...]
+    name: str
+    period: Period
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        check_names(self.by, self.period, "input")
+        if not isinstance(self.name, str) or not self.name:
+            raise UsageError(f"name={self.name!r} is no column name; give a text")
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """One call of ``check``."""
+
+    by: tuple[str, ...]
+    period: Period
+    overlaps: bool = True
+    gaps: bool = False
+    duplicates: bool = False
+    within: tuple[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_names(self.by, self.period, "input")
+        for name in self.by:
+            if name in FAULT_COLUMNS:
+                raise UsageError(f"by= names {name!r}, like a column of the table of faults; rename it first")
+        if self.within is not None and not self.gaps:
+            raise UsageError("within= is the time in which gaps are looked for; give gaps=True, too")
+
+
+@dataclass(frozen=True)
+class TemporalSetRequest:
+    """One call of ``temporal_union``, ``temporal_intersect`` or ``temporal_except``."""
+
+    left_period: Period
+    right_period: Period
+    policy: Policy
+    all: bool = False
+
+
 def check_names(names: Sequence[str], period: Period, side: str) -> None:
     """Refuse keys that are named twice or that are the period itself."""
     if len(set(names)) < len(names):
         raise UsageError(f"a column is named twice: {', '.join(map(repr, names))}")
     for name in names:
-        if name in (period.start, period.end):
+        if name in period.columns:
             raise UsageError(
                 f"{name!r} is a period column of the {side} table and cannot be a key; keys are compared for "
                 "equality, the verb looks after the periods"

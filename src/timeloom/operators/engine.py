@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from timeloom.model.count_join import CountRequest, TopRequest
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
+from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
 from timeloom.model.sequenced import (
     AggregateRequest,
     AntijoinRequest,
+    CheckRequest,
     CoalesceRequest,
     GapsRequest,
+    LanesRequest,
+    SplitRequest,
     TemporalJoinRequest,
+    TemporalSetRequest,
 )
 from timeloom.model.sliding_windows import WindowRequest
 from timeloom.model.stab import StabRequest
@@ -88,6 +93,39 @@ class Engine(Protocol):
 
     def explain_sliding_windows(self, df: Frame, request: WindowRequest) -> Explanation:
         """Say how windows would slide."""
+
+    def as_of(self, left: Frame, right: Frame, request: AsOfRequest) -> Answer:
+        """Give each left row the right row in force at its instant."""
+
+    def explain_as_of(self, left: Frame, right: Frame, request: AsOfRequest) -> Explanation:
+        """Say how an as-of join would run."""
+
+    def believed(self, df: Frame, request: BitemporalAsOfRequest) -> Answer:
+        """Keep the rows of a table with two periods that hold both instants."""
+
+    def nearest(self, left: Frame, right: Frame, request: NearestRequest) -> Answer:
+        """Find the nearest right rows of each left row."""
+
+    def explain_nearest(self, left: Frame, right: Frame, request: NearestRequest) -> Explanation:
+        """Say how neighbours would be found."""
+
+    def split(self, df: Frame, request: SplitRequest) -> Answer:
+        """Cut periods at a grid of time."""
+
+    def lanes(self, df: Frame, request: LanesRequest) -> Answer:
+        """Lay rows out in lanes without overlap."""
+
+    def check(self, df: Frame, request: CheckRequest) -> Answer:
+        """List what is wrong with a table of periods."""
+
+    def temporal_union(self, left: Frame, right: Frame, request: TemporalSetRequest) -> Answer:
+        """Unite two tables at every instant."""
+
+    def temporal_intersect(self, left: Frame, right: Frame, request: TemporalSetRequest) -> Answer:
+        """Keep what both tables have at an instant."""
+
+    def temporal_except(self, left: Frame, right: Frame, request: TemporalSetRequest) -> Answer:
+        """Keep what the left table alone has at an instant."""
 
 
 def engine_of(inputs: Mapping[str, object]) -> Engine:

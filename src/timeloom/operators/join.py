@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from timeloom.model.join import How, JoinAlgorithm, JoinRequest, Strategy
+from timeloom.errors import UsageError
+from timeloom.model.allen import intersects
+from timeloom.model.conditions import Condition
+from timeloom.model.join import How, JoinAlgorithm, JoinRequest, MinOverlap, Strategy, near
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
+from timeloom.model.neighbours import read_distance
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
+from timeloom.model.relation import Relation
 from timeloom.model.ticks import Span
 from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
@@ -26,7 +31,10 @@ def join(
     how: How = "inner",
     delta: "Span | str | None" = None,
     epsilon: "Span | str | None" = None,
-    overlap: bool = False,
+    overlap: "bool | Literal['length']" = False,
+    where: str | None = None,
+    max_gap: "Span | str | None" = None,
+    min_overlap: Any = None,
     columns: "Sequence[str] | None" = None,
     suffixes: tuple[str, str] = ("", "_right"),
     period: PeriodLike = ("start", "end"),
@@ -60,6 +68,15 @@ def join(
         The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
     overlap
         Add ``overlap_start`` and ``overlap_end``, the time that both periods share; null where they share none.
+        ``"length"`` adds ``overlap_length`` instead: integer, days for dates, a duration for timestamps.
+    where
+        A condition of SQL over output columns, by their output names: ``"price < limit_right"``. It is part of the
+        match: it decides outer, semi and anti joins, too.
+    max_gap
+        Pairs that share an instant or have at most this much time between them; instead of a relation.
+    min_overlap
+        Pairs that share at least this much time: ticks, a timedelta, ``"5 minutes"``; or a fraction of a period:
+        ``("left", 0.5)``, ``("right", 0.5)`` or ``("shorter", 0.5)``. With ``"intersects"`` only.
     columns
         The output columns wanted, by their output names; nothing else is read.
     suffixes
@@ -99,9 +116,18 @@ def join(
 
     >>> tl.join(shifts, calls, "meets", columns=["who", "call"]).to_pylist()
     [{'who': 'Ann', 'call': 2}, {'who': 'Bob', 'call': 3}]
+
+    With a condition, and with time between:
+
+    >>> tl.join(shifts, calls, where="call > 1", how="left", columns=["who", "call"]).sort_by("who").to_pylist()
+    [{'who': 'Ann', 'call': None}, {'who': 'Bob', 'call': 2}]
+    >>> tl.join(shifts, calls, max_gap=4, columns=["who", "call"]).num_rows
+    6
     """
+    found = find_relation(relation, delta=delta, epsilon=epsilon)
+    least = None if min_overlap is None else MinOverlap.read(min_overlap)
     request = JoinRequest(
-        relation=find_relation(relation, delta=delta, epsilon=epsilon),
+        relation=_narrowed(found, read_distance("max_gap", max_gap), least),
         **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
         how=how,
         overlap=overlap,
@@ -111,6 +137,8 @@ def join(
         strategy=strategy,
         max_rows=max_rows,
         window=window,
+        where=None if where is None else Condition(where),
+        min_overlap=least,
     )
     right, request = _beside(left, right, request)
     engine = engine_of({"left": left, "right": right})
@@ -119,6 +147,18 @@ def join(
         lambda: engine.explain_join(left, right, request),
         again=None if batches else lambda left, right: engine.join(left, right, request),
     )
+
+
+def _narrowed(relation: Relation, max_gap: Span | None, least: MinOverlap | None) -> Relation:
+    """The relation with the bounds of ``max_gap`` or ``min_overlap``, which stand for a relation of their own."""
+    given = "max_gap" if max_gap is not None else "min_overlap"
+    if max_gap is not None and least is not None:
+        raise UsageError("max_gap= lets periods lie apart, min_overlap= asks for time that they share; give one")
+    if (max_gap is not None or least is not None) and relation != intersects:
+        raise UsageError(f"{given}= is for relation='intersects', not for {relation.name!r}; leave one of them out")
+    if max_gap is not None:
+        return near(max_gap)
+    return relation if least is None else least.relation
 
 
 def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:

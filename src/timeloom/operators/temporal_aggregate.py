@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from timeloom.model.measures import read_measures
+from timeloom.errors import UsageError
+from timeloom.model.grids import Every, GridRequest
+from timeloom.model.measures import read_timed
 from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import AggregateAlgorithm, AggregateRequest, read_within
+from timeloom.model.ticks import Span
 from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
@@ -19,6 +22,9 @@ def temporal_aggregate(
     aggregates: "Mapping[str, Any]",
     *,
     by: "str | Sequence[str] | None" = None,
+    every: "Span | str | None" = None,
+    origin: Any = None,
+    zone: str | None = None,
     fill: bool = False,
     within: "tuple[Any, Any] | None" = None,
     period: PeriodLike = ("start", "end"),
@@ -39,6 +45,14 @@ def temporal_aggregate(
         or any callable on a NumPy array.
     by
         Columns that group the rows; nulls form a group.
+    every
+        Buckets of time instead of periods of constant lineage: ticks, a timedelta, ``"15 minutes"``, or calendar units
+        (``"1 day"``, ``"week"``, ``"3 months"``, ``"quarter"``, ``"year"``). Each bucket that any row touches gives a
+        row. The aggregates are then ``"count"`` of the rows that touch it, ``"covered"``, the time in it that any row
+        covers, and ``("load", "time_avg")``, the mean of a column weighted by the time within the bucket.
+    origin, zone
+        With ``every``: an instant at which a bucket begins, and the zone in which calendar units are meant; by default
+        that of the period columns. A day with a change of the clock has 23 or 25 hours.
     fill
         Also return the periods without valid rows, with counts of 0 and nulls: between the first start and the last
         end of each group, or, with ``within``, in the whole window.
@@ -71,17 +85,32 @@ def temporal_aggregate(
 
     >>> tl.temporal_aggregate(rooms, {"n": "count"}, fill=True, within=(0, 6))["n"].to_pylist()
     [0, 1, 0]
+
+    With ``every``, time comes in buckets:
+
+    >>> found = tl.temporal_aggregate(rooms, {"n": "count", "busy": "covered", "mean": ("price", "time_avg")}, every=5)
+    >>> [tuple(row.values()) for row in found.to_pylist()]
+    [(0, 5, 1, 4, 80.0), (5, 10, 2, 4, 69.0)]
     """
     request = AggregateRequest(
-        measures=read_measures(aggregates),
+        measures=read_timed(aggregates),
         by=column_names("by", by),
         period=Period.of(period),
         policy=Policy(on_invalid, empty),
         fill=fill,
         within=read_within(within),
         algorithm=algorithm,
+        grid=_grid(every, origin, zone),
     )
     engine = engine_of({"input": df})
     return PlannedCall(
         lambda: engine.temporal_aggregate(df, request), lambda: engine.explain_temporal_aggregate(df, request)
     )
+
+
+def _grid(every: "Span | str | None", origin: Any, zone: str | None) -> GridRequest | None:
+    if every is None and origin is None and zone is None:
+        return None
+    if every is None:
+        raise UsageError("origin= and zone= place buckets of time; give every=, too")
+    return GridRequest(Every.of(every), origin, zone)

@@ -47,7 +47,8 @@ def temporal_join(
         Equality keys. A null key matches nothing.
     how
         ``"inner"``: each pair of rows over the time they share. ``"left"``, ``"right"`` and ``"full"`` also keep the
-        maximal sub-periods in which a row has no partner, with nulls for the other side.
+        maximal sub-periods in which a row has no partner, with nulls for the other side. ``"semi"``: the maximal
+        sub-periods of left rows in which they have some partner, with the left columns only.
     columns
         The output columns wanted, by their output names; nothing else is read.
     suffixes
@@ -90,6 +91,8 @@ def temporal_join(
     differing = (left_period, right_period, left_on, right_on)
     if len(tables) > 2 and any(option is not None for option in differing):
         raise UsageError("with more than two tables give period= and on=, which hold for all; rename what differs")
+    if len(tables) > 2 and how == "semi":
+        raise UsageError("how='semi' is for two tables; join the result with the next one")
     endings = _suffixes(suffixes, len(tables))
     request = TemporalJoinRequest(
         **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),

@@ -19,6 +19,7 @@ from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Pipeline, Sink, Source, Step
 from timeloom.pipeline.definition.queries import may_vary
 from timeloom.pipeline.engines.engine import Engine, Judged
+from timeloom.pipeline.expectations import meet
 from timeloom.pipeline.outputs.merging import merge_old
 from timeloom.pipeline.outputs.staging import Outputs, Target
 from timeloom.pipeline.tables.listing import Listing, require_same
@@ -83,9 +84,10 @@ class Run:
             record.rows, record.reasons = judged.rows, judged.reasons
             record.admitted = judged.rows - sum(judged.reasons.values())
             self._settle_unfit(name, source, judged, record)
+            fit = self._expected_source(name, source, judged.fit, record)
             if not record.balanced:
                 raise StorageError(f"the rows of source {name!r} changed while they were read: {_source_words(record)}")
-        self.frames[name], self.periods[name] = judged.fit, source.period
+        self.frames[name], self.periods[name] = fit, source.period
         self.admitted[name] = record.admitted
         self.shown[name] = [source.period] if source.period else []
         if source.empty == "point":
@@ -105,6 +107,33 @@ class Run:
         if source.on_invalid == "quarantine":
             rows = self.engine.only(judged, outcomes["quarantine"])
             record.quarantined, record.quarantine = self._quarantine(name, rows)
+
+    def _expected_source(self, name: str, source: Source, frame: Any, record: SourceRecord) -> Any:
+        """Hold a source to its expectations; rows that are set aside are accounted for."""
+        if source.expect is None:
+            return frame
+        met = meet(name, frame, source.expect, source.period or Period(), self.engine.settle)
+        record.faults, record.note = met.faults, met.note
+        if met.apart is None:
+            return met.frame
+        apart, place = self._quarantine(f"{name}.expect", met.apart)
+        record.quarantined += apart
+        record.admitted -= apart
+        record.quarantine = record.quarantine or place
+        return met.frame
+
+    def _expected_step(self, name: str, step: Step, frame: Any, record: StepRecord) -> Any:
+        """Hold the result of a step to its expectations."""
+        if step.expect is None:
+            return frame
+        met = meet(name, frame, step.expect, self.periods[name] or Period(), self.engine.settle)
+        record.faults = met.faults
+        record.note = "; ".join(part for part in (record.note, met.note) if part)
+        if met.apart is not None:
+            apart, _ = self._quarantine(f"{name}.expect", met.apart)
+            record.quarantined += apart
+            record.rows = None if record.rows is None else record.rows - apart
+        return met.frame
 
     def _quarantine(self, name: str, rows: Any) -> tuple[int, str]:
         """Write rejected rows to the quarantine; count what is really there."""
@@ -129,17 +158,23 @@ class Run:
             if isinstance(frame, Quarantined):
                 record.quarantined, _ = self._quarantine(name, frame.rejected)
                 frame = frame.result
+            self._know_periods(name, step, options, frame)
+            if step.expect is not None:
+                frame, record.rows = self.engine.settle(frame)
+                frame = self._expected_step(name, step, frame, record)
             if self.engine.name == "local" or self.left_uses.get(name, 0) > 1 or self._is_read_again(name, step):
                 frame, record.rows = self.engine.settle(frame)
             else:
                 record.note = "computed while what follows is written"
         self.frames[name] = frame
-        self.shown[name] = result_periods(step, options, self.shown, self.engine.columns(frame))
-        self.periods[name] = self.shown[name][0] if self.shown[name] else None
         if self.points.intersection(step.needs):
             self.points.add(name)
         for table in step.needs:
             self._used(table)
+
+    def _know_periods(self, name: str, step: Step, options: dict[str, Any], frame: Any) -> None:
+        self.shown[name] = result_periods(step, options, self.shown, self.engine.columns(frame))
+        self.periods[name] = self.shown[name][0] if self.shown[name] else None
 
     def _is_read_again(self, name: str, step: Step) -> bool:
         """Whether a verb, which may read its tables more than once, takes a query that may answer differently then."""

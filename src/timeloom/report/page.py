@@ -76,6 +76,8 @@ def _source(source: Data) -> str:
     out = 100 - fit if source["rows"] else 0.0
     mark = '<span class="ok">✓ every row</span>' if source["balanced"] else '<span class="no">✗ rows are missing</span>'
     why = [f"{_count(count)} × {_text(reason)}" for reason, count in source["reasons"].items()]
+    if source["note"]:
+        why.append(_text(source["note"]))
     if source["quarantine"] and source["quarantined"]:
         why.append(f"kept in {_text(source['quarantine'])}")
     return (

@@ -17,6 +17,8 @@ class SourceRecord:
     quarantined: int = 0
     dropped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    note: str = ""
     quarantine: str | None = None
     seconds: float = 0.0
 
@@ -38,6 +40,7 @@ class StepRecord:
     quarantined: int = 0
     seconds: float = 0.0
     plan: dict[str, Any] | None = None
+    faults: dict[str, int] = field(default_factory=dict)
     note: str = ""
 
 

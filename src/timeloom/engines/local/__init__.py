@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from timeloom.model.count_join import CountRequest, TopRequest
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
+    from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
     from timeloom.model.sequenced import (
         AggregateRequest,
         AntijoinRequest,
+        CheckRequest,
         CoalesceRequest,
         GapsRequest,
+        LanesRequest,
+        SplitRequest,
         TemporalJoinRequest,
+        TemporalSetRequest,
     )
     from timeloom.model.sliding_windows import WindowRequest
     from timeloom.model.stab import StabRequest
@@ -180,3 +185,69 @@ class LocalEngine:
         from timeloom.engines.local.sliding_windows import explain_sliding_windows
 
         return explain_sliding_windows(df, request)
+
+    def as_of(self, left: object, right: object, request: "AsOfRequest") -> Any:
+        """Give each left row the right row in force at its instant."""
+        from timeloom.engines.local.as_of import as_of
+
+        return as_of(left, right, request)
+
+    def explain_as_of(self, left: object, right: object, request: "AsOfRequest") -> "Explanation":
+        """Say how an as-of join would run."""
+        from timeloom.engines.local.as_of import explain_as_of
+
+        return explain_as_of(left, right, request)
+
+    def believed(self, df: object, request: "BitemporalAsOfRequest") -> Any:
+        """Keep the rows of a table with two periods that hold both instants."""
+        from timeloom.engines.local.as_of import believed
+
+        return believed(df, request)
+
+    def nearest(self, left: object, right: object, request: "NearestRequest") -> Any:
+        """Find the nearest right rows of each left row."""
+        from timeloom.engines.local.nearest import nearest
+
+        return nearest(left, right, request)
+
+    def explain_nearest(self, left: object, right: object, request: "NearestRequest") -> "Explanation":
+        """Say how neighbours would be found."""
+        from timeloom.engines.local.nearest import explain_nearest
+
+        return explain_nearest(left, right, request)
+
+    def split(self, df: object, request: "SplitRequest") -> Any:
+        """Cut periods at a grid of time."""
+        from timeloom.engines.local.split import split
+
+        return split(df, request)
+
+    def lanes(self, df: object, request: "LanesRequest") -> Any:
+        """Lay rows out in lanes without overlap."""
+        from timeloom.engines.local.lanes import lanes
+
+        return lanes(df, request)
+
+    def check(self, df: object, request: "CheckRequest") -> Any:
+        """List what is wrong with a table of periods."""
+        from timeloom.engines.local.check import check
+
+        return check(df, request)
+
+    def temporal_union(self, left: object, right: object, request: "TemporalSetRequest") -> Any:
+        """Unite two tables at every instant."""
+        from timeloom.engines.local.temporal_union import temporal_union
+
+        return temporal_union(left, right, request)
+
+    def temporal_intersect(self, left: object, right: object, request: "TemporalSetRequest") -> Any:
+        """Keep what both tables have at an instant."""
+        from timeloom.engines.local.temporal_intersect import temporal_intersect
+
+        return temporal_intersect(left, right, request)
+
+    def temporal_except(self, left: object, right: object, request: "TemporalSetRequest") -> Any:
+        """Keep what the left table alone has at an instant."""
+        from timeloom.engines.local.temporal_except import temporal_except
+
+        return temporal_except(left, right, request)

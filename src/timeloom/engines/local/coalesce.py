@@ -9,6 +9,7 @@ from timeloom.engines.tables.frames import Restore, require_columns, to_arrow
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import admit, answer
 from timeloom.engines.timelines.grouped import Grouped
+from timeloom.engines.timelines.sessions import sessions
 from timeloom.kernels.sequenced import coalesce as kernel
 from timeloom.model.explanation import Explanation
 from timeloom.model.sequenced import CoalesceRequest
@@ -17,12 +18,16 @@ from timeloom.model.sequenced import CoalesceRequest
 def coalesce(df: object, request: CoalesceRequest) -> Any:
     """Merge periods of rows with equal values where they overlap or touch."""
     table, restore, by = _read(df, request)
+    names = table.column_names
     admitted = admit(table, request.period, "input", request.policy)
     grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by)
-    merged = aside(kernel.coalesce, grouped.starts, grouped.ends, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy)
-    columns = grouped.columns(admitted.table, by, writer, merged.starts, merged.ends)
-    kept = [name for name in table.column_names if name in columns]
+    if request.max_gap is None:
+        merged = aside(kernel.coalesce, grouped.starts, grouped.ends, cores())
+        columns = grouped.columns(admitted.table, by, writer, merged.starts, merged.ends)
+    else:
+        columns = aside(sessions, admitted, grouped, by, request.max_gap, writer, cores())
+    kept = admitted.ticks.period.placed([name for name in names if name in (*by, *request.period.columns)])
     return answer(pa.table({name: columns[name] for name in kept}), admitted.rejected, request.policy, restore)
 
 
@@ -37,7 +42,7 @@ def explain_coalesce(df: object, request: CoalesceRequest) -> Explanation:
 def _read(df: object, request: CoalesceRequest) -> tuple[pa.Table, Restore, list[str]]:
     """The table, and the columns whose values must be equal."""
     table, restore = to_arrow(df, "input")
-    period = (request.period.start, request.period.end)
-    by = [name for name in table.column_names if name not in period] if request.by is None else list(request.by)
+    others = [name for name in table.column_names if name not in request.period.columns]
+    by = others if request.by is None else list(request.by)
     require_columns(table.column_names, by, "input")
     return table, restore, by

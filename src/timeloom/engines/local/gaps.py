@@ -21,6 +21,7 @@ def gaps(df: object, request: GapsRequest) -> Any:
     by = list(request.by)
     require_columns(table.column_names, by, "input")
     admitted = admit(table, request.period, "input", request.policy)
+    admitted.ticks.period.placed([*by, request.period.start])
     window = window_ticks(request.within, admitted.ticks)
     grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
     covered = aside(cover, grouped.starts, grouped.ends, cores())

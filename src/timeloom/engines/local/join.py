@@ -13,20 +13,24 @@ from timeloom.engines.counts.limits import Limit, bytes_of
 from timeloom.engines.joins.algorithms import candidates, choices, find
 from timeloom.engines.joins.pairs import Matches, TooManyPairsError
 from timeloom.engines.joins.problem import Problem, Side
+from timeloom.engines.joins.residual import Keep, judged, sharing, without_short
 from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.axes import same_axis
-from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.conditions import held
+from timeloom.engines.tables.frames import beside, require_columns, to_arrow
 from timeloom.engines.tables.gather import NO_ROW, Rows, build, from_values, in_pieces, positions
 from timeloom.engines.tables.key_columns import JoinedSources
 from timeloom.engines.tables.keys import shared_keys
-from timeloom.engines.tables.overlap import overlap_column
+from timeloom.engines.tables.overlap import overlap_column, overlap_length
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
 from timeloom.engines.tables.windows import keys_within, window_bounds
+from timeloom.model.conditions import Condition
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
+from timeloom.model.ticks import ticks_of
 
 
 class LocalJoin:
@@ -35,9 +39,10 @@ class LocalJoin:
     def __init__(self, left: object, right: object, request: JoinRequest) -> None:
         self.request = request
         left_table, self.restore = to_arrow(left, "left")
-        right_table, _ = to_arrow(right, "right")
+        right_table, other = to_arrow(right, "right")
         require_columns(left_table.column_names, list(request.keys.left), "left")
         require_columns(right_table.column_names, list(request.keys.right), "right")
+        self.restore = beside(self.restore, other, request.suffixes)
         self.columns = _layout(left_table, right_table, request)
         self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)
         self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
@@ -67,19 +72,50 @@ class LocalJoin:
             left_keys = keys_within(self.window, self.left.starts, self.left.ends, left_keys)
             right_keys = keys_within(self.window, self.right.starts, self.right.ends, right_keys)
             count = max(1, count)
-        return Problem.of(
-            Side(self.left.starts, self.left.ends, left_keys),
-            Side(self.right.starts, self.right.ends, right_keys),
-            count,
-            cores(),
-        )
+        left = Side(self.left.starts, self.left.ends, left_keys)
+        right = Side(self.right.starts, self.right.ends, right_keys)
+        least = self.request.min_overlap
+        if least is not None and least.span is not None and (ticks := ticks_of(least.span, self.axis)) > 1:
+            count = max(1, count)
+            left, right = without_short(left, count, ticks), without_short(right, count, ticks)
+        return Problem.of(left, right, count, cores())
+
+    @cached_property
+    def keep(self) -> Keep | None:
+        """What is asked of a pair beyond its relation."""
+        tests: list[Keep] = []
+        least = self.request.min_overlap
+        if least is not None and least.span is None:
+            sides = Side(self.left.starts, self.left.ends), Side(self.right.starts, self.right.ends)
+            tests.append(sharing(*sides, least.of, least.fraction))
+        if self.request.where is not None:
+            tests.append(self._where(self.request.where))
+        if not tests:
+            return None
+        return tests[0] if len(tests) == 1 else lambda lefts, rights: np.logical_and(*(t(lefts, rights) for t in tests))
+
+    def _where(self, condition: Condition) -> Keep:
+        """A test of pairs by a condition over the columns of the result."""
+        names = self.left.table.column_names, self.right.table.column_names
+        request = self.request
+        layout = joined_columns(*names, request.keys, suffixes=request.suffixes, overlap=request.overlap)
+        by_name = {column.name: column for column in layout}
+        meant = condition.resolve(list(by_name))
+
+        def keep(lefts: Rows, rights: Rows) -> NDArray[np.bool_]:
+            at = positions(lefts), positions(rights)
+            columns = {name: _column(self, by_name[output], lefts, rights, *at) for name, output in meant.items()}
+            return held(condition, columns, lefts.size)
+
+        return keep
 
     def matches(self, limit: Limit | None = None) -> Matches:
         """All pairs."""
         problem = self.problem()
-        if limit is not None:
+        if limit is not None and self.keep is None:
             limit.check(problem, self.boxes)
-        return find(problem, self.boxes, self.request.algorithm)
+        found = find(problem, self.boxes, self.request.algorithm)
+        return found if self.keep is None else judged(found, self.keep)
 
     def limit(self, *, batches: bool = False) -> Limit | None:
         """How many rows the result may have; batches take no memory, so only what was asked for limits them."""
@@ -94,7 +130,7 @@ class LocalJoin:
 
     def left_rows(self) -> pa.Table:
         """The left rows that a semi or an anti join keeps. Unless an algorithm is asked for, no pair is listed."""
-        if self.request.algorithm == "auto":
+        if self.request.algorithm == "auto" and self.keep is None:
             matched = exists(self.problem(), self.boxes)
         else:
             matched, _ = self.matches().matched()
@@ -115,7 +151,8 @@ def _joined(task: LocalJoin) -> pa.Table:
     matches = task.matches(limit)
     most = None if limit is None else limit.rows
     try:
-        result = _fused(task, matches, most) if task.request.how == "inner" else None
+        fused = task.request.how == "inner" and task.keep is None
+        result = _fused(task, matches, most) if fused else None
         if result is None:
             result = _gathered(task, matches, most)
     except TooManyPairsError as error:
@@ -164,6 +201,9 @@ def explain_join(left: object, right: object, request: JoinRequest) -> Explanati
         "keys": list(request.keys.left),
     }
     why = tuple(dict.fromkeys(choice.why for choice in taken)) or ("no pair can satisfy this relation",)
+    if task.keep is not None:
+        facts["judged by"] = request.where.text if request.where is not None else "min_overlap"
+        why += ("candidates are judged page by page, and only pairs that pass are kept",)
     return Explanation("join", "local", facts, why)
 
 
@@ -225,22 +265,31 @@ def _assemble(task: LocalJoin, page: tuple[Rows, Rows], threads: int) -> pa.Tabl
     lefts, rights = page
     left_rows, right_rows = positions(lefts), positions(rights)
 
-    def make(column: OutputColumn) -> pa.ChunkedArray:
-        if column.origin == "left":
-            return task.sources.left.take(column.left, left_rows)
-        if column.origin == "right":
-            return task.sources.right.take(column.right, right_rows)
-        if column.origin == "key":
-            return task.sources.key(column, lefts, rights)
-        return _overlap(task, lefts, rights, column.origin)
+    columns = [
+        (column.name, partial(_column, task, column, lefts, rights, left_rows, right_rows)) for column in task.columns
+    ]
+    return build(columns, lefts.size, threads)
 
-    return build([(column.name, partial(make, column)) for column in task.columns], lefts.size, threads)
+
+def _column(
+    task: LocalJoin, column: OutputColumn, lefts: Rows, rights: Rows, left_rows: pa.Array, right_rows: pa.Array
+) -> pa.ChunkedArray:
+    """One output column of pairs of row positions."""
+    if column.origin == "left":
+        return task.sources.left.take(column.left, left_rows)
+    if column.origin == "right":
+        return task.sources.right.take(column.right, right_rows)
+    if column.origin == "key":
+        return task.sources.key(column, lefts, rights)
+    return _overlap(task, lefts, rights, column.origin)
 
 
 def _overlap(task: LocalJoin, lefts: Rows, rights: Rows, which: str) -> pa.ChunkedArray:
     absent = (lefts == NO_ROW) | (rights == NO_ROW)
     left = _ticks(task.left.starts, lefts), _ticks(task.left.ends, lefts)
     right = _ticks(task.right.starts, rights), _ticks(task.right.ends, rights)
+    if which == "overlap_length":
+        return pa.chunked_array([overlap_length(left, right, absent, task.axis)])
     return pa.chunked_array([overlap_column(which, left, right, absent, task.writer)])
 
 

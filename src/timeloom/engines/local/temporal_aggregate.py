@@ -9,6 +9,7 @@ from timeloom.engines.tables.frames import Restore, require_columns, to_arrow
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import Admitted, admit, answer
 from timeloom.engines.timelines.aggregation import measured, sweep
+from timeloom.engines.timelines.bucketing import bucketed
 from timeloom.engines.timelines.depths import chain_facts
 from timeloom.engines.timelines.grouped import Grouped, window_ticks
 from timeloom.model.explanation import Explanation
@@ -18,10 +19,14 @@ from timeloom.model.sequenced import AggregateRequest
 def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     """Aggregate the active rows of every period of constant lineage."""
     admitted, restore = _admitted(df, request)
+    if request.grid is not None:
+        return answer(aside(bucketed, admitted, request), admitted.rejected, request.policy, restore)
     window, by = window_ticks(request.within, admitted.ticks), list(request.by)
+    if request.fill:
+        admitted.ticks.period.placed([*by, *(measure.name for measure in request.measures), request.period.start])
     grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
     swept = aside(sweep, grouped, request, cores())
-    writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
+    writer = PeriodWriter.of([admitted.ticks], request.policy, window or (), wide=request.fill)
     columns = grouped.columns(admitted.table, by, writer, swept.line.starts, swept.line.ends)
     columns |= measured(swept, request.measures, admitted.table, grouped, columns)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
@@ -30,6 +35,11 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
 def explain_temporal_aggregate(df: object, request: AggregateRequest) -> Explanation:
     """Say how an aggregation would run."""
     admitted, _ = _admitted(df, request)
+    if request.grid is not None:
+        every = request.grid.every.shown if request.grid.every else ""
+        known = {"algorithm": "buckets", "every": every, "rows": admitted.starts.size, "groups by": list(request.by)}
+        why = "rows are cut at the grid, and the pieces of each bucket are measured"
+        return Explanation("temporal_aggregate", "local", known, (why,))
     dip = request.algorithm == "dip"
     facts = {"algorithm": "dip" if dip else "sweep", "rows": admitted.starts.size, "groups by": list(request.by)}
     if dip:

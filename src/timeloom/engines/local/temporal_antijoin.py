@@ -3,33 +3,19 @@
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
-from timeloom.engines.local.temporal_join import LocalPair
-from timeloom.engines.resources.threads import aside, cores
-from timeloom.engines.tables.gather import Source, build, positions
+from timeloom.engines.local.temporal_join import LocalPair, pieces_of_left
+from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.validity import answer
 from timeloom.engines.timelines.depths import merge_facts
 from timeloom.model.explanation import Explanation
-from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest
 
 
 def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> Any:
     """Keep the sub-periods of left rows in which no right row is active."""
     pair = LocalPair(left, right, request)
-    layout = joined_columns(pair.left.table.column_names, [], request.keys, columns=request.columns)
     pieces = aside(partial(pair.sides().alone, request.algorithm, m=request.m or 0))
-    source, rows, writer = Source(pair.left.table), positions(pieces.rows), pair.writer()
-
-    def make(column: OutputColumn) -> pa.ChunkedArray:
-        if column.left == request.left_period.start:
-            return pa.chunked_array([writer.starts(pieces.starts)])
-        if column.left == request.left_period.end:
-            return pa.chunked_array([writer.ends(pieces.ends)])
-        return source.take(column.left, rows)
-
-    result = build([(column.name, partial(make, column)) for column in layout], len(rows), cores())
+    result = pieces_of_left(pair, pieces, request.columns)
     return answer(result, pair.rejected, request.policy, pair.restore)
 
 

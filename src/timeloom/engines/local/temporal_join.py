@@ -11,14 +11,15 @@ from timeloom.engines.joins.pairs import TooManyPairsError
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.axes import same_axis
-from timeloom.engines.tables.frames import require_columns, to_arrow
-from timeloom.engines.tables.gather import NO_ROW, build, in_pieces, positions
+from timeloom.engines.tables.frames import beside, require_columns, to_arrow
+from timeloom.engines.tables.gather import NO_ROW, Source, build, in_pieces, positions
 from timeloom.engines.tables.key_columns import JoinedSources
 from timeloom.engines.tables.keys import shared_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
 from timeloom.engines.timelines.depths import merge_facts
 from timeloom.engines.timelines.sequenced import Shared, TwoSides
+from timeloom.kernels.sequenced.difference import Pieces
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
@@ -36,9 +37,11 @@ class LocalPair:
     def __init__(self, left: object, right: object, request: TemporalJoinRequest | AntijoinRequest) -> None:
         self.request = request
         left_table, self.restore = to_arrow(left, "left")
-        right_table, _ = to_arrow(right, "right")
+        right_table, other = to_arrow(right, "right")
         require_columns(left_table.column_names, list(request.keys.left), "left")
         require_columns(right_table.column_names, list(request.keys.right), "right")
+        if isinstance(request, TemporalJoinRequest):
+            self.restore = beside(self.restore, other, request.suffixes)
         self.left: Admitted = admit(left_table, request.left_period, "left", request.policy)
         self.right: Admitted = admit(right_table, request.right_period, "right", request.policy)
         same_axis(self.left.ticks.type, self.right.ticks.type)
@@ -61,29 +64,52 @@ class LocalPair:
     def limit(self, layout: list[OutputColumn]) -> Limit:
         """How many rows the result may have."""
         tables = {"left": self.left.table, "key": self.left.table, "right": self.right.table}
-        columns = [tables[column.origin][column.left or column.right] for column in layout]
+        named = [column for column in layout if column.left not in self.writer().period.columns]
+        columns = [tables[column.origin][column.left or column.right] for column in named]
         most = self.request.max_rows if isinstance(self.request, TemporalJoinRequest) else None
         return Limit.of(most, bytes_of(columns) + SHARED_TICKS, "join parts of the tables, one at a time")
 
     def writer(self) -> PeriodWriter:
         """How to write result periods: as the left input does, in a type that holds both sides' ticks."""
-        return PeriodWriter.of([self.left.ticks, self.right.ticks], self.request.policy)
+        return PeriodWriter.of([self.left.ticks, self.right.ticks], self.request.policy, wide=self.wide)
+
+    @property
+    def wide(self) -> bool:
+        """Whether a result may last longer than an instant of the left side."""
+        return isinstance(self.request, TemporalJoinRequest) and self.request.wide(self.right.ticks.period)
 
 
 def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> Any:
     """Join two local tables instant by instant."""
     pair = LocalPair(left, right, request)
+    if request.how == "semi":
+        result = pieces_of_left(pair, aside(pair.sides().together), request.columns)
+        return answer(result, pair.rejected, request.policy, pair.restore)
+    names = pair.left.table.column_names
     layout = joined_columns(
-        pair.left.table.column_names,
+        pair.left.ticks.period.placed(names) if pair.wide else names,
         pair.right.table.column_names,
         request.keys,
         suffixes=request.suffixes,
-        without_right=(request.right_period.start, request.right_period.end),
+        without_right=request.right_period.columns,
         columns=request.columns,
     )
     task = Assembly(pair, layout)
     result = aside(_joined, pair, task, pair.limit(layout))
     return answer(result, pair.rejected, request.policy, pair.restore)
+
+
+def pieces_of_left(pair: LocalPair, pieces: Pieces, columns: "tuple[str, ...] | None") -> pa.Table:
+    """The left columns, with sub-periods of left rows in the period columns."""
+    layout = joined_columns(pair.left.table.column_names, [], pair.request.keys, columns=columns)
+    source, rows, writer = Source(pair.left.table), positions(pieces.rows), pair.writer()
+
+    def make(column: OutputColumn) -> pa.ChunkedArray:
+        if column.left in pair.request.left_period.columns:
+            return pa.chunked_array([writer.columns(pieces.starts, pieces.ends)[column.left]])
+        return source.take(column.left, rows)
+
+    return build([(column.name, partial(make, column)) for column in layout], len(rows), cores())
 
 
 def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
@@ -148,7 +174,7 @@ class Assembly:
     """Writes result rows as a table: payload by position, periods by their ticks."""
 
     def __init__(self, pair: LocalPair, layout: list[OutputColumn]) -> None:
-        self.layout, self.period, self.writer = layout, pair.request.left_period, pair.writer()
+        self.layout, self.writer = layout, pair.writer()
         self.sources = JoinedSources(pair.left.table, pair.right.table, pair.request.keys)
 
     def table(self, rows: Shared, threads: int) -> pa.Table:
@@ -160,10 +186,8 @@ class Assembly:
     def _column(self, column: OutputColumn, rows: Shared, left_rows: pa.Array, right_rows: pa.Array) -> pa.ChunkedArray:
         if column.origin == "right":
             return self.sources.right.take(column.right, right_rows)
-        if column.left == self.period.start:
-            return pa.chunked_array([self.writer.starts(rows.starts)])
-        if column.left == self.period.end:
-            return pa.chunked_array([self.writer.ends(rows.ends)])
+        if column.left in self.writer.period.columns:
+            return pa.chunked_array([self.writer.columns(rows.starts, rows.ends)[column.left]])
         if column.origin == "key":
             return self.sources.key(column, rows.left, rows.right)
         return self.sources.left.take(column.left, left_rows)

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from timeloom.model.count_join import CountRequest, TopRequest
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
+    from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
     from timeloom.model.sequenced import (
         AggregateRequest,
         AntijoinRequest,
+        CheckRequest,
         CoalesceRequest,
         GapsRequest,
+        LanesRequest,
+        SplitRequest,
         TemporalJoinRequest,
+        TemporalSetRequest,
     )
     from timeloom.model.sliding_windows import WindowRequest
     from timeloom.model.stab import StabRequest
@@ -163,3 +168,69 @@ class SparkEngine:
         from timeloom.engines.spark.sliding_windows import explain_sliding_windows
 
         return explain_sliding_windows(df, request)
+
+    def as_of(self, left: "DataFrame", right: "DataFrame", request: "AsOfRequest") -> Any:
+        """Give each left row the right row in force at its instant."""
+        from timeloom.engines.spark.as_of import as_of
+
+        return as_of(left, right, request)
+
+    def explain_as_of(self, left: "DataFrame", right: "DataFrame", request: "AsOfRequest") -> "Explanation":
+        """Say how an as-of join would run."""
+        from timeloom.engines.spark.as_of import explain_as_of
+
+        return explain_as_of(left, right, request)
+
+    def believed(self, df: "DataFrame", request: "BitemporalAsOfRequest") -> Any:
+        """Keep the rows of a table with two periods that hold both instants."""
+        from timeloom.engines.spark.as_of import believed
+
+        return believed(df, request)
+
+    def nearest(self, left: "DataFrame", right: "DataFrame", request: "NearestRequest") -> Any:
+        """Find the nearest right rows of each left row."""
+        from timeloom.engines.spark.nearest import nearest
+
+        return nearest(left, right, request)
+
+    def explain_nearest(self, left: "DataFrame", right: "DataFrame", request: "NearestRequest") -> "Explanation":
+        """Say how neighbours would be found."""
+        from timeloom.engines.spark.nearest import explain_nearest
+
+        return explain_nearest(left, right, request)
+
+    def split(self, df: "DataFrame", request: "SplitRequest") -> Any:
+        """Cut periods at a grid of time."""
+        from timeloom.engines.spark.split import split
+
+        return split(df, request)
+
+    def lanes(self, df: "DataFrame", request: "LanesRequest") -> Any:
+        """Lay rows out in lanes without overlap."""
+        from timeloom.engines.spark.lanes import lanes
+
+        return lanes(df, request)
+
+    def check(self, df: "DataFrame", request: "CheckRequest") -> Any:
+        """List what is wrong with a table of periods."""
+        from timeloom.engines.spark.check import check
+
+        return check(df, request)
+
+    def temporal_union(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
+        """Unite two tables at every instant."""
+        from timeloom.engines.spark.temporal_union import temporal_union
+
+        return temporal_union(left, right, request)
+
+    def temporal_intersect(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
+        """Keep what both tables have at an instant."""
+        from timeloom.engines.spark.temporal_intersect import temporal_intersect
+
+        return temporal_intersect(left, right, request)
+
+    def temporal_except(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
+        """Keep what the left table alone has at an instant."""
+        from timeloom.engines.spark.temporal_except import temporal_except
+
+        return temporal_except(left, right, request)

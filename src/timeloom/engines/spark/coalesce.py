@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.sequenced.groups_at_once import sessions_of
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -26,9 +27,12 @@ from timeloom.model.sequenced import CoalesceRequest
 def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None) -> Any:
     """Merge periods of rows with equal values where they overlap or touch. Nothing runs before an action."""
     admitted, by = _read(df, request)
-    names, period = admitted.schema.names, (request.period.start, request.period.end)
+    if request.max_gap is not None:
+        return sessions_of(admitted, request)
+    names, period = admitted.schema.names, request.period
     periods = period_writer(admitted)
-    schema = T.StructType(result_fields(admitted, [name for name in names if name in (*by, *period)], periods))
+    kept = period.placed([name for name in names if name in (*by, *period.columns)])
+    schema = T.StructType(result_fields(admitted, kept, periods))
     rows = GroupedRows("coalesce", admitted, by, by, Slicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, periods, admitted.names)
@@ -47,8 +51,8 @@ def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
 def _read(df: DataFrame, request: CoalesceRequest) -> tuple[JudgedFrame, tuple[str, ...]]:
     """The rows, and the columns whose values must be equal."""
     admitted = judge_frame(df, request.period, "input", request.policy)
-    period, names = (request.period.start, request.period.end), admitted.schema.names
-    by = tuple(name for name in names if name not in period) if request.by is None else request.by
+    names = admitted.schema.names
+    by = tuple(name for name in names if name not in request.period.columns) if request.by is None else request.by
     require_columns(names, list(by), "input")
     return admitted, by
 

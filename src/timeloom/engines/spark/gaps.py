@@ -51,9 +51,10 @@ def uncovered(
     verb: str = "gaps",
 ) -> DataFrame:
     """The grouping columns and the gaps of each group."""
+    admitted.period.placed([*by, admitted.period.start])
     rows = GroupedRows(verb, admitted, by, by, slicing, within, all_groups=True)
     periods = period_writer(admitted, bounds=rows.window or ())
-    schema = T.StructType(result_fields(admitted, (*by, admitted.period.start, admitted.period.end), periods))
+    schema = T.StructType(result_fields(admitted, (*by, *periods.period.columns), periods))
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, periods, admitted.names)
     task = SliceTask(rows.delivery, InnerGaps(keys, windowed=rows.window is not None))

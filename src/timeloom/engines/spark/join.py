@@ -9,6 +9,7 @@ from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
 from timeloom.engines.spark.matching.results import DECIDED, PRESERVED, JoinResult, needed
 from timeloom.engines.spark.slicing.join_parts import replication
+from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
@@ -22,6 +23,7 @@ def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Any:
 
 def planned(left: DataFrame, right: DataFrame, request: JoinRequest) -> JoinResult:
     """Both DataFrames, read and checked, ready to be joined."""
+    _refuse_unknown(request)
     sides, how = Sides.of(left, right, request), request.how
     columns = _layout(sides.left.schema, sides.right.schema, request)
     inputs = JoinInputs(sides, request.relation, needed(columns), DECIDED[how], PRESERVED[how], request.strategy)
@@ -65,3 +67,13 @@ def _layout(left: T.StructType, right: T.StructType, request: JoinRequest) -> li
         overlap=request.overlap,
         columns=request.columns,
     )
+
+
+def _refuse_unknown(request: JoinRequest) -> None:
+    """Refuse what tasks cannot do."""
+    given = {"where": request.where, "min_overlap": request.min_overlap}
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(f"{option}= of join is for local tables so far; DataFrame.toArrow() makes one")
+    if request.overlap == "length":
+        raise UsageError("overlap='length' is for local tables so far; overlap=True gives both ends")

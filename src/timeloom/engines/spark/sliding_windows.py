@@ -74,7 +74,7 @@ class Plan:
         self.sample = arrow_schema(schema, "input").empty_table()
         require_columns(schema.names, [m.column for m in request.measures if m.column is not None], "input")
         for period in (request.sys_period, request.app_period):
-            require_columns(schema.names, [period.start, period.end], "input")
+            require_columns(schema.names, list(period.columns), "input")
         self.history = read_history(self.sample, request.sys_period, request.app_period)
         self.windows = lay_out(request.sys, request.app, request.ratio, request.steps, *self.history.types)
         self.kinds = {field.name: field.dataType for field in measure_fields(schema, request.measures)}

@@ -14,6 +14,7 @@ from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.gaps import uncovered
+from timeloom.engines.spark.sequenced.groups_at_once import buckets_of
 from timeloom.engines.spark.sequenced.measures import AggregateTask
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -26,10 +27,13 @@ from timeloom.model.sequenced import AggregateRequest
 def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | None = None) -> Any:
     """Aggregate the active rows of every period of constant lineage. Nothing runs before an action."""
     admitted = _admitted(df, request)
+    if request.grid is not None:
+        return buckets_of(admitted, request)
     slicing = Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
     schema = _schema(admitted, request)
     rows = _rows(admitted, request, slicing)
-    writer = Writer(schema, period_writer(admitted, bounds=rows.window or ()), admitted.names)
+    periods = period_writer(admitted, bounds=rows.window or (), wide=request.fill)
+    writer = Writer(schema, periods, admitted.names)
     task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
     result = mapped(rows.sent(), task, schema)
     if request.fill:
@@ -40,7 +44,13 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
 
 def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Explanation:
     """Say how an aggregation would run."""
-    _schema(_admitted(df, request), request)
+    admitted = _admitted(df, request)
+    if request.grid is not None:
+        every = request.grid.every.shown if request.grid.every else ""
+        known = {"algorithm": "buckets", "every": every, "groups by": list(request.by)}
+        why = "rows are cut at the grid where they are, and the pieces of each bucket meet in a task"
+        return Explanation("temporal_aggregate", "spark", known, (why,))
+    _schema(admitted, request)
     slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "sweep",
@@ -77,8 +87,11 @@ def _minds_order(measure: Measure) -> bool:
 
 
 def _schema(admitted: JudgedFrame, request: AggregateRequest) -> T.StructType:
-    names = (*request.by, request.period.start, request.period.end)
-    given = result_fields(admitted, names, period_writer(admitted))
+    period = request.period.wide if request.fill else request.period
+    if request.fill:
+        request.period.placed([*request.by, *(measure.name for measure in request.measures), request.period.start])
+    names = (*request.by, *period.columns)
+    given = result_fields(admitted, names, period_writer(admitted, wide=request.fill))
     return T.StructType([*given, *measure_fields(admitted.schema, request.measures)])
 
 

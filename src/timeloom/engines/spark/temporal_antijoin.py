@@ -21,7 +21,7 @@ from timeloom.model.sequenced import AntijoinRequest
 def temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinRequest, slices: int | None = None) -> Any:
     """Keep the sub-periods of left rows in which no right row is active. Nothing runs before an action."""
     admitted = _admitted(left, right, request)
-    writer = period_writer(*admitted)
+    writer = period_writer(*admitted, wide=False)
     by_name = {column.field.name: column for column in own_columns(admitted[0], writer)}
     layout = joined_columns(admitted[0].schema.names, [], request.keys, columns=request.columns)
     columns = [by_name[column.left] for column in layout]

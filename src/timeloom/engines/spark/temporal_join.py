@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.coalesce import coalesce
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import all_aligned
 from timeloom.engines.spark.columns.periods import period_writer
@@ -21,7 +22,7 @@ from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
 from timeloom.model.names import relation
 from timeloom.model.naming import Origin, OutputColumn
-from timeloom.model.sequenced import TemporalJoinRequest
+from timeloom.model.sequenced import CoalesceRequest, TemporalJoinRequest
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Pairs:
         columns = _layout(request, sides.left.schema, sides.right.schema)
         strategy = "auto" if slices is None else "keys" if request.keys else "slices"
         inputs = JoinInputs(sides, relation("intersects"), needed(columns), asked=strategy, slices=slices)
-        return cls(JoinResult(inputs, "inner", tuple(columns), request.algorithm))
+        return cls(JoinResult(inputs, "inner", tuple(columns), request.algorithm, wide=False))
 
     @property
     def inputs(self) -> tuple[JudgedFrame, ...]:
@@ -72,8 +73,24 @@ class Pairs:
 
 def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None = None) -> Any:
     """Join two DataFrames instant by instant. Nothing runs before an action."""
+    if request.how == "semi":
+        return _semijoin(left, right, request, slices)
     joined = _chained([left, right], [request], slices)
     return answer(joined.result(), joined.inputs, request.policy)
+
+
+def _semijoin(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None) -> Any:
+    """The time in which left rows have a partner: what they share with the united right rows of their key."""
+    united = coalesce(right, CoalesceRequest(request.keys.right, request.right_period, request.policy), slices)
+    names = request.columns or tuple(left.columns)
+    pairs = replace(request, how="inner", right_period=request.right_period.wide, columns=names)
+    apart = request.policy.on_invalid == "quarantine"
+    result = temporal_join(left, united.result if apart else united, pairs, slices)
+    inputs = [
+        judge_frame(left, request.left_period, "left", request.policy),
+        judge_frame(right, request.right_period, "right", request.policy),
+    ]
+    return answer(result.result if apart else result, inputs, request.policy)
 
 
 def temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest], slices: int | None = None) -> Any:
@@ -118,7 +135,8 @@ class TableChain:
         self.inputs = all_aligned(admitted, self.keys)
         for side in self.inputs[1:]:
             same_axis(self.inputs[0].columns.kind.type, side.columns.kind.type)
-        self.columns = chained_columns(self.inputs, requests)
+        self.writer = period_writer(*self.inputs, wide=requests[0].wide(self.inputs[1].period))
+        self.columns = chained_columns(self.inputs, requests, self.writer)
         self.slicing = Slicing.of(frames[0].sparkSession, frames, slices, grouped=bool(self.keys[0]))
 
     @property
@@ -141,7 +159,7 @@ class TableChain:
             self.slicing,
             request.algorithm,
         )
-        return chain.result(chain.outputs(self.columns), self.schema, period_writer(*self.inputs))
+        return chain.result(chain.outputs(self.columns), self.schema, self.writer)
 
     def explanation(self, tables: int) -> Explanation:
         """How it would run."""
@@ -164,13 +182,15 @@ class TableChain:
 
 def explain_temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest]) -> Explanation:
     """Say how a sequenced join of several tables would run, or its last step. Nothing runs."""
+    if requests[0].how == "semi":
+        requests = [replace(request, how="inner") for request in requests]
     step = _chained(frames, requests)
     return step.explanation(len(frames))
 
 
 def _layout(request: TemporalJoinRequest, left: T.StructType, right: T.StructType) -> list[OutputColumn]:
     period = request.left_period
-    origins: dict[str, Origin] = {period.start: "overlap_start", period.end: "overlap_end"}
+    origins: dict[str, Origin] = {period.end: "overlap_end", period.start: "overlap_start"}
     found = layout(request, left.names, right.names)
     return [
         replace(column, origin=origins.get(column.left, column.origin)) if column.origin != "right" else column

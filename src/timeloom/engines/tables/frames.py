@@ -6,7 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.tables.foreign_types import with_durations, with_named_zones
+from timeloom.engines.tables.foreign_types import with_durations
+from timeloom.engines.tables.pandas_frames import PandasKind, from_pandas
+from timeloom.engines.tables.polars_frames import PolarsKind, from_polars
+from timeloom.engines.tables.stored_tables import is_dataset, is_path, read_path
 from timeloom.errors import InvalidInputError, TimeloomError, UsageError, did_you_mean
 
 Restore = Callable[[pa.Table], Any]
@@ -32,12 +35,21 @@ def to_arrow(frame: object, side: str) -> tuple[pa.Table, Restore]:
     """Convert a local table to Arrow, and say how to convert a result back into its kind."""
     try:
         table, restore = _converted(frame, side)
-    except (pa.ArrowException, ValueError, TypeError, AttributeError, NotImplementedError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError, NotImplementedError) as error:
         if isinstance(error, TimeloomError):
             raise
         raise InvalidInputError(f"the {side} table cannot be read as an Arrow table: {error}") from error
     refuse_repeated(table.column_names, side)
     return table, restore
+
+
+def beside(restore: Restore, other: Restore, suffixes: tuple[str, str]) -> Restore:
+    """How to convert a result that has columns of two tables: those of the other keep their types, too."""
+    if isinstance(restore, PandasKind) and isinstance(other, PandasKind):
+        return restore.beside(other, suffixes)
+    if isinstance(restore, PolarsKind) and isinstance(other, PolarsKind):
+        return restore.beside(other, suffixes)
+    return restore
 
 
 def refuse_repeated(names: "list[str]", side: str) -> None:
@@ -76,46 +88,25 @@ def _converted(frame: object, side: str) -> tuple[pa.Table, Restore]:
         return pa.Table.from_batches([frame]), _identity
     if is_of(frame, "pandas", "DataFrame"):
         refuse_repeated([str(name) for name in frame.columns], side)  # type: ignore[attr-defined]
-        return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), _to_pandas
-    if is_of(frame, "polars", "LazyFrame"):
-        raise UsageError(f"the {side} input is a polars LazyFrame, which has no rows yet; call .collect() first")
-    if is_of(frame, "polars", "DataFrame"):
-        return frame.to_arrow(), _to_polars  # type: ignore[attr-defined]
+        return from_pandas(frame)
+    if is_of(frame, "polars", "DataFrame", "LazyFrame"):
+        return from_polars(frame)
+    if is_path(frame):
+        return read_path(frame, side), _identity
+    if is_dataset(frame):
+        return frame.to_table(), _identity  # type: ignore[attr-defined]
     if is_of(frame, "duckdb", "DuckDBPyRelation", "DuckDBPyConnection"):
         return with_durations(pa.table(frame.to_arrow_table())), _to_duckdb  # type: ignore[attr-defined]
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, type):
         return pa.table(frame), _identity
     raise UsageError(
-        f"the {side} input is a {type(frame).__name__}; give a Spark DataFrame or a table that exports Arrow "
-        "(pyarrow, pandas, polars, DuckDB); pyarrow.table({...}) makes one from lists"
+        f"the {side} input is a {type(frame).__name__}; give a Spark DataFrame, a table that exports Arrow "
+        "(pyarrow, pandas, polars, DuckDB) or the path of a file; pyarrow.table({...}) makes one from lists"
     )
 
 
 def _identity(table: pa.Table) -> pa.Table:
     return table
-
-
-def _to_pandas(table: pa.Table) -> Any:
-    """Convert column by column; integers and booleans with nulls become nullable types instead of floats."""
-    frame = table.to_pandas()
-    for position, column in enumerate(table.columns):
-        if column.null_count and (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
-            name = "boolean" if pa.types.is_boolean(column.type) else str(column.type).capitalize()
-            name = name.replace("Uint", "UInt")
-            frame.isetitem(position, column.to_pandas(types_mapper={column.type: _nullable(name)}.get))
-    return frame
-
-
-def _nullable(name: str) -> Any:
-    import pandas as pd
-
-    return pd.api.types.pandas_dtype(name)
-
-
-def _to_polars(table: pa.Table) -> Any:
-    import polars as pl
-
-    return pl.from_arrow(with_named_zones(table))
 
 
 def _to_duckdb(table: pa.Table) -> Any:

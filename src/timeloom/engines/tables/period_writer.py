@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.one_column import intervals, is_interval, ranges
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, TimeType, shift_ticks
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
@@ -25,20 +26,38 @@ class PeriodWriter:
 
     type: TimeType
     period: Period
+    column: pa.DataType | None = None
 
     @classmethod
-    def of(cls, sides: Sequence[PeriodTicks], policy: Policy, bounds: Iterable[int] = ()) -> "PeriodWriter":
+    def of(
+        cls, sides: Sequence[PeriodTicks], policy: Policy, bounds: Iterable[int] = (), *, wide: bool = True
+    ) -> "PeriodWriter":
         """Write as the first side does, in one type for both columns that holds what all sides' columns hold.
 
         Seconds and milliseconds become microseconds if a result may fall between them: ends that are shifted by a tick,
-        points that last one, and ``bounds`` of the user's that are no whole units.
+        points that last one, and ``bounds`` of the user's that are no whole units. Where the first side has instants,
+        results that may last longer are ``wide``: they get two columns. Others are instants of some side.
         """
+        first = sides[0].period
+        if first.is_instant and not wide:
+            kind = reduce(common_type, (side.type for side in sides if side.period.is_instant))
+            return cls(kind, first)
         kind = reduce(common_type, (part for side in sides for part in (side.type, side.end_type)))
         shifted = policy.empty == "point" or any(side.period.closed != "left" for side in sides)
         written = [*sides[0].sentinels[:1], *(bound for bound in bounds if bound != FOREVER)]
         if shifted or any(tick % kind.grain for tick in written):
             kind = kind.finest()
-        return cls(kind, sides[0].period)
+        return cls(kind, first.wide, sides[0].column)
+
+    def columns(self, starts: Ticks, ends: Ticks) -> "dict[str, pa.Array]":
+        """The period columns of a result, by their names."""
+        if self.period.is_instant:
+            return {self.period.start: self.starts(starts)}
+        written = self.starts(starts), self.ends(ends)
+        if self.column is None:
+            return dict(zip(self.period.columns, written, strict=True))
+        write = intervals if is_interval(self.column) else ranges
+        return {self.period.start: write(*written, self.column)}
 
     def starts(self, ticks: Ticks, null: NDArray[np.bool_] | None = None) -> pa.Array:
         """Starts as a column; rows marked null become null."""

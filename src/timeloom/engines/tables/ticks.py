@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.instant_values import instant_tick
+from timeloom.engines.tables.one_column import interval_parts, is_interval, read_ranges
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
@@ -193,6 +194,7 @@ class PeriodTicks:
     """The periods of a table: half-open ticks per row, and the types of both columns.
 
     The raw ticks are those as they were written, before ``closed`` shifts them: a shift saturates at the last tick.
+    ``column`` is the type of the one column that holds both ends, if there is one.
     """
 
     starts: Ticks
@@ -203,6 +205,7 @@ class PeriodTicks:
     end_type: TimeType
     period: Period
     null_starts: NDArray[np.bool_]
+    column: pa.DataType | None = None
 
     @property
     def sentinels(self) -> tuple[int, ...]:
@@ -212,6 +215,14 @@ class PeriodTicks:
 
 def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     """Read the period columns of a table as half-open ticks."""
+    if len(period.columns) == 1:
+        column = table[period.start]
+        if period.form not in ("plain", "interval"):
+            return _read_ranges(column, period, side)
+        if is_interval(column.type):
+            return _read_intervals(column, period, side)
+        if period.form == "interval":
+            raise InvalidInputError(f"column {period.start!r} of the {side} table is {column.type}, no interval")
     kind = TimeType.of(table.schema.field(period.start).type, period.start, side)
     if pa.types.is_null(table.schema.field(period.end).type):
         at = table.column_names.index(period.end)
@@ -223,7 +234,9 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
             f"{period.end!r} is {end_kind.arrow} ({end_kind.axis.value}); cast one to the other"
         )
     raw_starts, null_starts = column_ticks(table[period.start], kind, truncate=period.truncate)
-    raw_ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
+    raw_ends, is_open = raw_starts, null_starts
+    if period.end != period.start:
+        raw_ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
     found = PeriodTicks(
         shift_ticks(raw_starts, period.start_shift),
         raw_ends,
@@ -239,3 +252,25 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     if is_open.any():
         raw_ends = np.where(is_open, FOREVER, raw_ends)
     return replace(found, ends=shift_ticks(raw_ends, period.end_shift), raw_ends=raw_ends)
+
+
+def _read_intervals(column: pa.ChunkedArray, period: Period, side: str) -> PeriodTicks:
+    """The periods of a column of pandas' intervals: its two parts, closed as its type says."""
+    names = f"{period.start}.left", f"{period.start}.right"
+    parts = interval_parts(column)
+    pair = Period(*names, closed=column.type.closed, truncate=period.truncate)
+    found = read_period(pa.table(list(parts), list(names)), pair, side)
+    own = replace(period, form="interval", closed=pair.closed)
+    return replace(found, period=own, column=column.type)
+
+
+def _read_ranges(column: pa.ChunkedArray, period: Period, side: str) -> PeriodTicks:
+    """The periods of a column of range texts, each with its own brackets."""
+    read = read_ranges(column, period, side)
+    kind = TimeType.of(read.low.type, period.start, side)
+    starts, unknown = column_ticks(read.low, kind, truncate=period.truncate)
+    ends, _ = column_ticks(read.high, kind, truncate=period.truncate)
+    starts = np.where(read.after, shift_ticks(starts, 1), starts)
+    ends = np.where(read.endless, FOREVER, np.where(read.through, shift_ticks(ends, 1), ends))
+    ends = np.where(read.empty, starts, ends)
+    return PeriodTicks(starts, ends, starts, ends, kind, kind, period, unknown & ~read.empty, column.type)

@@ -49,7 +49,7 @@ class Admitted:
 
 def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitted:
     """Read a table's periods and treat invalid and empty ones as the policy says."""
-    require_columns(table.column_names, [period.start, period.end], side)
+    require_columns(table.column_names, list(period.columns), side)
     ticks = read_period(table, period, side)
     starts, (ends, verdict) = ticks.starts, judge(ticks, policy)
     if not verdict.any():
@@ -173,7 +173,7 @@ def _callers_level() -> int:
 
 def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str) -> str:
     def shown(rows: NDArray[np.int64]) -> list[str]:
-        columns = table[period.start], table[period.end]
+        columns = [table[name] for name in period.columns]
         return [f"row {row}: {written(*(column[row] for column in columns))}" for row in rows[:EXAMPLES].tolist()]
 
     return refusal(f"{int((verdict != VALID).sum())} of {verdict.size} rows", side, faults(verdict, period, shown))

@@ -38,7 +38,7 @@ def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
     unusable = ends <= starts
     if not unusable.any() and not ticks.null_starts.any():
         return ends, verdict
-    verdict[unusable] = EMPTY
+    verdict[unusable] = LAST if ticks.period.is_instant else EMPTY
     verdict[ticks.raw_ends < ticks.raw_starts] = REVERSED
     verdict[ticks.null_starts] = NULL_START
     if policy.empty != "point":
@@ -48,10 +48,14 @@ def judge(ticks: PeriodTicks, policy: Policy) -> tuple[Ticks, Verdicts]:
     return np.where(points & (verdict == VALID), starts + points, ends), verdict
 
 
-def judge_in_sql(start: str, end: str, raw_start: str, raw_end: str, policy: Policy) -> tuple[str, str]:
+def judge_in_sql(
+    start: str, end: str, raw_start: str, raw_end: str, policy: Policy, *, instants: bool = False
+) -> tuple[str, str]:
     """The same in SQL: the end that a row has, and its verdict. Raw ticks are those before ``closed`` shifts them."""
     reasons = f"WHEN {start} IS NULL THEN {NULL_START} WHEN {raw_end} < {raw_start} THEN {REVERSED}"
     unusable = f"{end} <= {start}"
+    if instants:
+        return end, f"(CASE {reasons} WHEN {unusable} THEN {LAST} ELSE {VALID} END)"
     if policy.empty != "point":
         return end, f"(CASE {reasons} WHEN {unusable} THEN {EMPTY} ELSE {VALID} END)"
     last = f"{start} = {MAX_TICK}L"
@@ -79,6 +83,14 @@ def quarantined_in_sql(verdict: str, policy: Policy) -> str:
 
 def reason_texts(period: Period) -> dict[int, str]:
     """What each verdict says to the user."""
+    if len(period.columns) == 1:
+        kind = "null" if period.form in ("plain", "interval") else f"no {period.form} with a lower bound"
+        return {
+            NULL_START: f"{period.start} is {kind}",
+            REVERSED: f"{period.start} ends before it starts",
+            EMPTY: f"the period {period.start} is empty",
+            LAST: f"{period.start} is the last tick of all, after which no point can end",
+        }
     return {
         NULL_START: f"{period.start} is null",
         REVERSED: f"{period.end} is before {period.start}",
@@ -98,9 +110,9 @@ def faults(verdict: Verdicts, period: Period, shown: Callable[[NDArray[np.int64]
     return "; ".join(parts)
 
 
-def written(start: object, end: object) -> str:
-    """A period as it was written."""
-    return f"[{start}, {end}]"
+def written(*ends: object) -> str:
+    """A period as it was written: in two columns, or in one."""
+    return f"[{', '.join(map(str, ends))}]"
 
 
 def refusal(count: str, side: str, found: str) -> str:

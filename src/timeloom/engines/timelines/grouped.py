@@ -89,9 +89,7 @@ class Grouped:
             leaders = pa.array(self.leaders[starts // self.fold.width])
             found = {name: taken(table[name], leaders, name) for name in by}
             starts, ends = self.fold.unfold(starts), self.fold.unfold(ends)
-        found[writer.period.start] = writer.starts(starts)
-        found[writer.period.end] = writer.ends(ends)
-        return found
+        return found | writer.columns(starts, ends)
 
 
 def window_ticks(within: tuple[Any, Any] | None, ticks: PeriodTicks) -> tuple[int, int] | None:
@@ -102,7 +100,7 @@ def window_ticks(within: tuple[Any, Any] | None, ticks: PeriodTicks) -> tuple[in
     last = FOREVER
     if within[1] is not None:
         high = ticks.end_type.ticks_of(within[1], "within")
-        last = FOREVER if high in ticks.sentinels else saturate(high + ticks.period.end_shift)
+        last = FOREVER if high in ticks.sentinels else saturate(high + ticks.period.wide.end_shift)
     if first >= last:
         raise UsageError(f"within={within!r} holds no instant; give a start before the end")
     return first, last

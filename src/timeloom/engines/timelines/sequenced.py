@@ -20,7 +20,7 @@ from timeloom.kernels.sequenced.dip import Partitions, partition
 from timeloom.kernels.sequenced.dip_outer import outer_pages
 from timeloom.model.box import Box
 from timeloom.model.names import relation
-from timeloom.model.ticks import Axis
+from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
 
 class Shared(NamedTuple):
@@ -124,6 +124,16 @@ class TwoSides:
     def problem(self) -> Problem:
         """The two sides as a join."""
         return Problem.of(self.left, self.right, self.keys, self.threads)
+
+    def together(self) -> sequenced.Pieces:
+        """The maximal sub-periods of left rows in which some right row is active."""
+        mine, others = self.places
+        edges = sequenced.cover(*others, self.threads).values
+        outside = order.sort(np.concatenate([[MIN_TICK], edges, [MAX_TICK]]))
+        pieces = subtract(*mine, outside, self.threads)
+        if self.fold is None:
+            return pieces
+        return sequenced.Pieces(pieces.rows, self.fold.unfold(pieces.starts), self.fold.unfold(pieces.ends))
 
     def alone(self, algorithm: str, *, flip: bool = False, m: int = 0) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""

@@ -48,7 +48,7 @@ def read_history(table: pa.Table, sys_period: Period, app_period: Period) -> His
 
 
 def _read(table: pa.Table, period: Period) -> PeriodTicks:
-    require_columns(table.column_names, [period.start, period.end], "bitemporal")
+    require_columns(table.column_names, list(period.columns), "bitemporal")
     ticks = read_period(table, period, "bitemporal")
     if not np.isin(judge(ticks, Policy())[1], (VALID, EMPTY)).all():
         admit(table, period, "bitemporal", Policy("error", "drop"))

@@ -1,5 +1,6 @@
 """Steps as calls: in which order, with which periods."""
 
+from dataclasses import replace
 from typing import Any
 
 from timeloom.model.period import Period
@@ -87,9 +88,9 @@ def result_periods(step: Step, options: dict[str, Any], shown: Shown, columns: l
 def _renamed(period: Any, columns: list[str], suffix: str) -> Period | None:
     if period is None:
         return None
-    period = Period.of(period)
+    own = Period.of(period)
     for ending in dict.fromkeys((suffix, "")):
-        start, end = period.start + ending, period.end + ending
+        start, end = own.start + ending, own.end + ending
         if start in columns and end in columns:
-            return Period(start, end, period.closed, period.open_end, period.truncate)
+            return replace(own, start=start, end=end)
     return None

@@ -52,11 +52,30 @@ def as_list(value: Any) -> Any:
 
 
 def read_period(value: Any) -> Period:
-    """Read a period: two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``, ``truncate``."""
+    """Read a period: one or two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``, ``truncate``."""
     try:
         return Period.of(value)
     except UsageError as error:
         raise ValueError(str(error)) from error
+
+
+class Expect(Part):
+    """What a table of periods is expected to be, as `check` tells, and what happens otherwise."""
+
+    by: list[str] = Field(default_factory=list)
+    overlaps: bool = True
+    gaps: bool = False
+    duplicates: bool = False
+    within: tuple[Any, Any] | None = None
+    otherwise: Literal["fail", "quarantine", "warn"] = "fail"
+
+    _by = field_validator("by", mode="before")(as_list)
+
+    @model_validator(mode="after")
+    def _looks_for_something(self) -> "Expect":
+        if self.within is not None and not self.gaps:
+            raise ValueError("within is the time in which gaps are looked for; give gaps: true, too")
+        return self
 
 
 class Source(Part):
@@ -72,6 +91,7 @@ class Source(Part):
     required: list[str] = Field(default_factory=list)
     on_invalid: Literal["error", "quarantine", "drop"] = "error"
     empty: Literal["error", "drop", "point"] | None = None
+    expect: Expect | None = None
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
@@ -96,7 +116,7 @@ class Source(Part):
     @property
     def period_columns(self) -> list[str]:
         """The columns of the period, if there is one."""
-        return [self.period.start, self.period.end] if self.period else []
+        return list(self.period.columns) if self.period else []
 
     @property
     def never_null(self) -> list[str]:
@@ -112,6 +132,7 @@ class Step(Part):
     inputs: dict[str, str | list[str]] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     period: Period | None = None
+    expect: Expect | None = None
 
     @property
     def needs(self) -> list[str]:

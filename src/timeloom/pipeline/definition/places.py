@@ -23,6 +23,7 @@ def check_places(
     for name, sink in sinks.items():
         if sink is not None:
             _check_sink(document, engine, name, sink)
+    _check_expectations(document, sources)
     if document.data.get("quarantine") is None:
         for name, source in sources.items():
             if source and source.on_invalid == "quarantine":
@@ -42,6 +43,24 @@ def _check_sink(document: Document, engine: str, name: str, sink: Sink) -> None:
         suffixes = " or ".join(form.suffixes)
         message = f"{sink.format} is one file: give a path that ends with {suffixes}, without partition_by or batches"
         document.blame(("sinks", name), message, key=True)
+
+
+def _check_expectations(document: Document, sources: dict[str, Source | None]) -> None:
+    """Rows that are set aside need a place, and a source that is held to something a period."""
+    for name, source in sources.items():
+        if source is not None and source.expect is not None and source.period is None:
+            document.blame(("sources", name, "expect"), "expectations are about periods: give the source its period")
+    if document.data.get("quarantine") is not None:
+        return
+    for section in ("sources", "steps"):
+        parts = document.data.get(section)
+        for name, part in parts.items() if isinstance(parts, dict) else ():
+            expect = part.get("expect") if isinstance(part, dict) else None
+            if isinstance(expect, dict) and expect.get("otherwise") == "quarantine":
+                document.blame(
+                    (section, name, "expect", "otherwise"),
+                    "quarantine needs a place: give quarantine: {path: …} at the top",
+                )
 
 
 def _check_source(document: Document, engine: str, name: str, source: Source) -> None:

@@ -31,7 +31,7 @@ class Kind(Enum):
     NAMES = "one or more names"
     TUPLE = "a list of fixed length"
     SPAN = "a number of ticks, or text such as '5 minutes'"
-    PERIOD = "two column names, start and end"
+    PERIOD = "two column names, start and end, or one of instants"
     SLIDE = "start, range and slide of a window"
     MAPPING = "names and what each stands for"
     RELATION = "a relation, such as 'during' or 'meets | met_by'"
@@ -85,6 +85,14 @@ def kind_of(annotation: Any) -> tuple[Kind, tuple[str, ...], tuple[type, ...]]:
             return kind, (), ()
     if any(isinstance(origin, type) and issubclass(origin, Mapping) for origin in origins):
         return Kind.MAPPING, (), ()
+    words = tuple(
+        word
+        for member, origin in zip(members, origins, strict=True)
+        if origin is typing.Literal
+        for word in typing.get_args(member)
+    )
+    if bool in members and words and len(members) == 2:
+        return Kind.FLAG, words, ()
     if members and all(origin is typing.Literal for origin in origins):
         return Kind.CHOICE, tuple(word for member in members for word in typing.get_args(member)), ()
     if origins == [tuple]:

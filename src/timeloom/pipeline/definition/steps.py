@@ -8,7 +8,8 @@ from timeloom.operators.registry import Verb, verbs
 from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.document import Path as At
 from timeloom.pipeline.definition.faults import one_line
-from timeloom.pipeline.definition.models import Step, read_period
+from timeloom.pipeline.definition.models import Expect, Step, read_period
+from timeloom.pipeline.definition.parts import read_part
 from timeloom.pipeline.definition.queries import tables_of
 from timeloom.pipeline.definition.signatures import options_of
 from timeloom.pipeline.definition.statements import KEY
@@ -26,10 +27,10 @@ def check_step(document: Document, name: str, data: Any, tables: list[str]) -> S
     if not isinstance(data, dict):
         document.blame(at, f"expected a verb or sql, found {data!r}")
         return None
-    kinds = [key for key in data if key != "period"]
+    kinds = [key for key in data if key not in ("period", "expect")]
     for key in kinds:
         if key not in known:
-            document.blame((*at, key), f"unknown verb. {did_you_mean(key, [*known, 'period'])}", key=True)
+            document.blame((*at, key), f"unknown verb. {did_you_mean(key, [*known, 'period', 'expect'])}", key=True)
     if len(kinds) != 1:
         document.blame(at, f"a step has one verb, or sql; found {', '.join(kinds) or 'none'}", key=True)
     period = None
@@ -38,6 +39,7 @@ def check_step(document: Document, name: str, data: Any, tables: list[str]) -> S
             period = read_period(data["period"])
         except ValueError as error:
             document.blame((*at, "period"), str(error))
+    expect = None if data.get("expect") is None else read_part(document, (*at, "expect"), Expect, data["expect"])
     if len(document.faults) > before:
         return None
     kind = kinds[0]
@@ -45,7 +47,7 @@ def check_step(document: Document, name: str, data: Any, tables: list[str]) -> S
         step = _check_query(document, (*at, "sql"), data["sql"], tables)
     else:
         step = _check_call(document, (*at, kind), verbs()[kind], data[kind], tables)
-    return None if len(document.faults) > before else step.model_copy(update={"period": period})
+    return None if len(document.faults) > before else step.model_copy(update={"period": period, "expect": expect})
 
 
 def _check_query(document: Document, at: At, text: Any, tables: list[str]) -> Step:

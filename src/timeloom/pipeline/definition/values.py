@@ -37,7 +37,7 @@ def _fits(option: Option, value: Any) -> bool:
     number = not isinstance(value, bool) and isinstance(value, int | float)
     texts = isinstance(value, list) and all(isinstance(part, str) for part in value)
     tests = {
-        Kind.FLAG: isinstance(value, bool),
+        Kind.FLAG: isinstance(value, bool) or value in option.choices,
         Kind.INTEGER: number and isinstance(value, int),
         Kind.NUMBER: number,
         Kind.TEXT: isinstance(value, str),

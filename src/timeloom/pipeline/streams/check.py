@@ -5,9 +5,10 @@ from typing import Any
 
 from timeloom.errors import UsageError
 from timeloom.model.names import relation
-from timeloom.pipeline.definition.check import check_keys, check_pipeline, read_part
+from timeloom.pipeline.definition.check import check_keys, check_pipeline
 from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.models import Cluster, Pipeline
+from timeloom.pipeline.definition.parts import read_part
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.streams.models import TIME_TYPES, Stream, StreamJoin, StreamSink, StreamSource, read_trigger
 

@@ -22,8 +22,8 @@ def show_sample(record: SinkRecord, table: pa.Table, periods: list[Period]) -> N
     record.sample = [[_shown(column[row]) for column in columns[:MOST_COLUMNS]] for row in range(min(10, len(table)))]
     if not periods:
         return
-    record.legend = [f"{period.start} – {period.end}" for period in periods]
-    taken = {name for period in periods for name in (period.start, period.end)}
+    record.legend = [" – ".join(period.columns) for period in periods]
+    taken = {name for period in periods for name in period.columns}
     labels = [values for name, values in zip(record.columns, columns, strict=True) if name not in taken][:3]
     named = dict(zip(record.columns, columns, strict=True))
     spans = [_spans(table, named, period) for period in periods]

@@ -101,7 +101,7 @@ def _cast(side: JudgedFrame, kinds: dict[str, T.DataType]) -> JudgedFrame:
     kinds = {name: kind for name, kind in kinds.items() if side.schema[name].dataType != kind}
     if not kinds:
         return side
-    for name in (side.period.start, side.period.end):
+    for name in side.period.columns:
         if name in kinds:
             raise InvalidInputError(
                 f"the key {name!r} of the {side.side} table belongs to its period, and the other side's key is of "

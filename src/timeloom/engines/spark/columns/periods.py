@@ -9,9 +9,9 @@ from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.tables.period_writer import PeriodWriter
 
 
-def period_writer(*sides: JudgedFrame, bounds: Iterable[int] = ()) -> PeriodWriter:
-    """Write periods as the first side does."""
-    return PeriodWriter.of([side.columns.kind for side in sides], sides[0].policy, bounds)
+def period_writer(*sides: JudgedFrame, bounds: Iterable[int] = (), wide: bool = True) -> PeriodWriter:
+    """Write periods as the first side does; those that may last get two columns even if it has instants."""
+    return PeriodWriter.of([side.columns.kind for side in sides], sides[0].policy, bounds, wide=wide)
 
 
 def period_type(writer: PeriodWriter) -> T.DataType:
@@ -21,8 +21,12 @@ def period_type(writer: PeriodWriter) -> T.DataType:
 
 def result_fields(frame: JudgedFrame, names: Iterable[str], writer: PeriodWriter) -> list[T.StructField]:
     """Fields of a table, its period columns as they are written: an open end may be null even if no input was."""
-    period, kind = (frame.period.start, frame.period.end), period_type(writer)
-    fields = [frame.given[name] for name in names]
-    return [
-        T.StructField(field.name, kind, metadata=field.metadata) if field.name in period else field for field in fields
-    ]
+    kind, given = period_type(writer), {field.name: field for field in frame.given}
+    found = []
+    for name in names:
+        if name in writer.period.columns:
+            metadata = given[name].metadata if name in frame.period.columns else None
+            found.append(T.StructField(name, kind, metadata=metadata))
+        else:
+            found.append(given[name])
+    return found

@@ -9,6 +9,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.tables.ticks import PeriodTicks, read_period
+from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 
@@ -35,7 +36,11 @@ def period_columns(names: dict[str, str], schema: T.StructType, period: Period, 
 
     Types are judged by the local engine on a table without rows, so a bad period gives the same words everywhere.
     """
-    fields = T.StructType([schema[period.start], schema[period.end]])
+    if period.form != "plain":
+        raise UsageError(
+            f"form={period.form!r} is for local tables; on Spark take {period.start!r} apart into two columns first"
+        )
+    fields = T.StructType([schema[name] for name in period.columns])
     kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
     axis = kind.type.axis
     raw_start, raw_end = column_ticks(names[period.start], axis), column_ticks(names[period.end], axis)

@@ -86,10 +86,12 @@ def judge_frame(frame: DataFrame, period: Period, side: str, policy: Policy) -> 
     """Read a DataFrame's period and give each row its verdict. Asks for the schema once."""
     schema = frame.schema
     refuse_repeated(schema.names, side)
-    require_columns(schema.names, [period.start, period.end], side)
+    require_columns(schema.names, list(period.columns), side)
     names = {name: f"c{position}" for position, name in enumerate(schema.names)}
     columns = period_columns(names, schema, period, side)
-    end, verdict = judge_in_sql(columns.start, columns.end, columns.raw_start, columns.raw_end, policy)
+    end, verdict = judge_in_sql(
+        columns.start, columns.end, columns.raw_start, columns.raw_end, policy, instants=period.is_instant
+    )
     columns = replace(columns, end=end)
     return JudgedFrame(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict, schema)
 

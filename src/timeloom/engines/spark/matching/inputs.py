@@ -116,7 +116,7 @@ class JoinInputs:
     def packing(self) -> Packing:
         """Where the columns that tasks need stand in a packed row."""
         left, right = (
-            [side.period.start, side.period.end, *self.sides.key_names(side), *columns]
+            [*side.period.columns, *self.sides.key_names(side), *columns]
             for side, columns in zip(self.sides.both, self.columns, strict=True)
         )
         return Packing.of(self.sides.left.schema, self.sides.right.schema, (left, right))

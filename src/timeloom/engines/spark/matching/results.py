@@ -49,11 +49,12 @@ class JoinResult:
     how: str
     columns: tuple[OutputColumn, ...]
     algorithm: str = "auto"
+    wide: bool = True
 
     @property
     def writer(self) -> PeriodWriter:
-        """How overlaps are written."""
-        return period_writer(*self.inputs.sides.both)
+        """How overlaps are written; those of instants that are no ``wide`` ones are instants themselves."""
+        return period_writer(*self.inputs.sides.both, wide=self.wide)
 
     @cached_property
     def schema(self) -> T.StructType:

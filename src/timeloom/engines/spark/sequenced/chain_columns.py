@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.columns.periods import period_type, period_writer
+from timeloom.engines.spark.columns.periods import period_type
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.model.naming import OutputColumn, joined_columns
-from timeloom.model.period import Period
 from timeloom.model.sequenced import TemporalJoinRequest
 
 Sources = tuple[tuple[int, str], ...]
@@ -32,23 +31,25 @@ def layout(request: TemporalJoinRequest, left: Sequence[str], right: Sequence[st
         right,
         request.keys,
         suffixes=request.suffixes,
-        without_right=(request.right_period.start, request.right_period.end),
+        without_right=request.right_period.columns,
         columns=request.columns,
     )
 
 
 def own_columns(side: JudgedFrame, writer: PeriodWriter) -> list[Traced]:
     """The columns of the first table; its period is that of the result."""
-    return [_tick(field.name, side.period, writer) or Traced(field, ((0, field.name),)) for field in side.schema]
+    names = side.schema.names if side.period == writer.period else side.period.placed(side.schema.names)
+    return [_tick(name, writer) or Traced(side.schema[name], ((0, name),)) for name in names]
 
 
-def chained_columns(inputs: Sequence[JudgedFrame], requests: Sequence[TemporalJoinRequest]) -> list[Traced]:
+def chained_columns(
+    inputs: Sequence[JudgedFrame], requests: Sequence[TemporalJoinRequest], writer: PeriodWriter
+) -> list[Traced]:
     """The columns of a chain of joins, one request for each table after the first."""
-    known = own_columns(inputs[0], period_writer(*inputs))
+    known = own_columns(inputs[0], writer)
     for number, (side, request) in enumerate(zip(inputs[1:], requests, strict=True), start=1):
         by_name = {column.field.name: column for column in known}
-        period = request.left_period
-        require_columns(list(by_name), [period.start, period.end, *request.keys.left], "left")
+        require_columns(list(by_name), [*writer.period.columns, *request.keys.left], "left")
         known = [
             _joined(column, by_name, side, number, request.how)
             for column in layout(request, list(by_name), side.schema.names)
@@ -56,8 +57,8 @@ def chained_columns(inputs: Sequence[JudgedFrame], requests: Sequence[TemporalJo
     return known
 
 
-def _tick(name: str, period: Period, writer: PeriodWriter) -> Traced | None:
-    for tick, known in (("start", period.start), ("end", period.end)):
+def _tick(name: str, writer: PeriodWriter) -> Traced | None:
+    for tick, known in (("start", writer.period.start), ("end", writer.period.end)):
         if name == known:
             return Traced(T.StructField(name, period_type(writer)), tick=tick)
     return None

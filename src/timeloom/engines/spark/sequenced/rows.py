@@ -183,10 +183,7 @@ class Writer:
 
     def write(self, table: pa.Table, starts: Ticks, ends: Ticks) -> Iterator[pa.RecordBatch]:
         """Columns by the names that the admission gave them, and ticks, as result rows."""
-        made = {
-            self.periods.period.start: self.periods.starts(starts),
-            self.periods.period.end: self.periods.ends(ends),
-        }
+        made = self.periods.columns(starts, ends)
         others = [name for name in self.schema.names if name not in made]
         yield from self.batches(made | {name: table[self.names[name]] for name in others})
 

@@ -1,0 +1,78 @@
+"""Verbs of two DataFrames whose keys a task takes whole: the local verb runs on the rows of a key, of both sides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from timeloom.engines.spark.columns.keys import aligned
+from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.sequenced.whole_groups import (
+    admitted_rows,
+    empty_table,
+    handed_out,
+    in_utc,
+    ordering,
+    written,
+)
+from timeloom.model.explanation import Explanation
+from timeloom.model.neighbours import AsOfRequest, NearestRequest
+
+Work = Callable[[pa.Table, pa.Table], pa.Table]
+
+
+@dataclass(frozen=True)
+class PairWork:
+    """Runs a local verb on the rows of a key. Rows come in no order, so they are put into that of their values."""
+
+    work: Work
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    orders: tuple[tuple[str, ...], tuple[str, ...]]
+    result: T.StructType
+
+    def __call__(self, left: pa.Table, right: pa.Table) -> pa.Table:
+        """The result for a key."""
+        sides = [
+            in_utc(rows.select(range(len(names))).rename_columns(list(names))).sort_by(
+                [(n, "ascending") for n in order]
+            )
+            for rows, names, order in zip((left, right), self.names, self.orders, strict=True)
+        ]
+        return written(self.work(*sides), self.result)
+
+
+def paired(left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work) -> Any:
+    """Run a local verb key by key."""
+    sides = aligned(
+        judge_frame(left, request.left_period, "left", request.policy),
+        judge_frame(right, request.right_period, "right", request.policy),
+        request.keys,
+    )
+    empty = work(empty_table(sides[0].schema), empty_table(sides[1].schema))
+    result = from_arrow_schema(empty.schema, prefer_timestamp_ntz=True)
+    names = tuple(sides[0].schema.names), tuple(sides[1].schema.names)
+    orders = tuple(ordering(sides[0].schema)), tuple(ordering(sides[1].schema))
+    task = PairWork(work, names, orders, result)
+    numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
+    grouped = [_grouped(side, keys) for side, keys in zip(sides, (request.keys.left, request.keys.right), strict=True)]
+    found = grouped[0].cogroup(grouped[1]).applyInArrow(task, numbered)
+    return handed_out(found.toDF(*result.names), sides, request.policy)
+
+
+def _grouped(side: JudgedFrame, keys: tuple[str, ...]) -> Any:
+    positions = [f"c{at}" for at in range(len(side.schema))]
+    rows = admitted_rows(side).toDF(*positions)
+    places = dict(zip(side.schema.names, positions, strict=True))
+    return rows.groupBy(*([F.col(places[name]) for name in keys] or [F.lit(0).alias("all")]))
+
+
+def explained(verb: str, request: AsOfRequest | NearestRequest, facts: dict[str, Any]) -> Explanation:
+    """How such a verb runs."""
+    keys = list(request.keys.left)
+    why = "all rows of a key meet in one task" if keys else "there are no keys, so all rows meet in one task"
+    return Explanation(verb, "spark", {**facts, "keys": keys, "strategy": "keys"}, (why,))

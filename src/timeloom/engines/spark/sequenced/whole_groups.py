@@ -1,0 +1,112 @@
+"""Verbs whose groups a task takes whole: the local verb runs on each group, as Spark hands it over.
+
+The types of a result are those of the local verb on a table without rows, so nothing runs before the user's action.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
+from timeloom.engines.tables.validity import Quarantined
+from timeloom.model.policy import Policy
+
+Work = Callable[[pa.Table], pa.Table]
+"""A local verb on a table with the user's names."""
+
+
+def result_schema(work: Work, schema: T.StructType) -> T.StructType:
+    """The fields that the local verb writes for a DataFrame of this schema."""
+    return from_arrow_schema(work(empty_table(schema)).schema, prefer_timestamp_ntz=True)
+
+
+def empty_table(schema: T.StructType) -> pa.Table:
+    """A table without rows as tasks see it."""
+    return to_arrow_schema(schema, timezone="UTC").empty_table()
+
+
+@dataclass(frozen=True)
+class GroupWork:
+    """Runs a local verb on one group of rows, whose columns are named by position."""
+
+    work: Work
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    result: T.StructType
+
+    def __call__(self, rows: pa.Table) -> pa.Table:
+        """The result for a group. Rows come in no order, so they are put into one."""
+        named = in_utc(rows.select(range(len(self.names))).rename_columns(list(self.names)))
+        if self.order:
+            named = named.sort_by([(name, "ascending") for name in self.order])
+        return written(self.work(named), self.result)
+
+    def each(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same for batches that need no group."""
+        for batch in batches:
+            yield from self(pa.Table.from_batches([batch])).to_batches()
+
+
+def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Work, order: Sequence[str]) -> DataFrame:
+    """Run a local verb on each group of rows."""
+    result = result_schema(work, schema)
+    task = GroupWork(work, tuple(schema.names), tuple(order), result)
+    places = {name: f"c{position}" for position, name in enumerate(schema.names)}
+    keys = [F.col(places[name]) for name in by] or [F.lit(0).alias("all")]
+    numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
+    found = rows.toDF(*places.values()).groupBy(*keys).applyInArrow(task, numbered)
+    return found.toDF(*result.names)
+
+
+def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:
+    """Run a local verb on batches of rows, which stay where they are."""
+    result = result_schema(work, schema)
+    task = GroupWork(work, tuple(schema.names), (), result)
+    numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
+    positions = [f"c{at}" for at in range(len(schema))]
+    return rows.toDF(*positions).mapInArrow(task.each, numbered).toDF(*result.names)
+
+
+def ordering(schema: T.StructType) -> list[str]:
+    """The columns by which rows of a group are put into an order: all that have one, in their own order."""
+    kinds = T.NumericType | T.StringType | T.DateType | T.TimestampType | T.TimestampNTZType | T.BooleanType
+    return [field.name for field in schema if isinstance(field.dataType, kinds)]
+
+
+def in_utc(table: pa.Table) -> pa.Table:
+    """Instants in UTC, whatever the zone of the session."""
+    kinds = [
+        field.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(field.type) and field.type.tz else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(kinds))
+
+
+def written(table: pa.Table, schema: T.StructType) -> pa.Table:
+    """A result in the types of the schema, its columns named by position."""
+    target = to_arrow_schema(schema, timezone="UTC")
+    arrays = [column.cast(kind) for column, kind in zip(table.columns, target.types, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))])
+
+
+def admitted_rows(admitted: JudgedFrame) -> DataFrame:
+    """The rows that tasks see, under the user's names; quarantined ones are handed out beside the result."""
+    return admitted.rows.toDF(*admitted.schema.names)
+
+
+def inner_policy(policy: Policy) -> Policy:
+    """What tasks do with invalid rows: those of a quarantine do not come to them."""
+    return Policy("error" if policy.on_invalid == "quarantine" else policy.on_invalid, policy.empty)
+
+
+def handed_out(result: DataFrame, inputs: Sequence[JudgedFrame], policy: Policy) -> Any:
+    """A result, with the rejected rows when they were asked for."""
+    if policy.on_invalid != "quarantine":
+        return result
+    return Quarantined(result, inputs[0].rejected if len(inputs) == 1 else merge_rejected(inputs[0], inputs[1]))

@@ -1,0 +1,32 @@
+"""Periods cut at a grid: the same on a local table as in a Spark task."""
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.tables.grid_lines import lines_of, refuse_endless
+from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.validity import Admitted, admit
+from timeloom.engines.timelines.pieces import Cut, cut
+from timeloom.model.sequenced import SplitRequest
+
+
+def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Table]:
+    """Cut each row at the lines of a grid; rejected rows come beside."""
+    admitted = admit(table, request.period, "input", request.policy)
+    found = _pieces(admitted, request)
+    rows = take_rows(admitted.table, pa.array(found.rows))
+    bounds = [*found.starts[:1].tolist(), *np.setdiff1d(found.ends, admitted.ends)[:1000].tolist()]
+    writer = PeriodWriter.of([admitted.ticks], request.policy, bounds, wide=False)
+    for name, column in writer.columns(found.starts, found.ends).items():
+        at = rows.column_names.index(name)
+        rows = rows.set_column(at, rows.schema.field(at).with_type(column.type), column)
+    return rows, admitted.rejected
+
+
+def _pieces(admitted: Admitted, request: SplitRequest) -> Cut:
+    starts, ends = admitted.starts, admitted.ends
+    if request.grid.every is not None:
+        refuse_endless(ends, "a regular grid would cut them for ever")
+    low, high = (int(starts.min()), int(ends.max())) if starts.size else (0, 1)
+    return cut(starts, ends, lines_of(request.grid, admitted.ticks, low, high))

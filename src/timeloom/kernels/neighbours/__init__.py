@@ -1,0 +1,1 @@
+"""The rows of another table that are nearest in time."""

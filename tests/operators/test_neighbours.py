@@ -1,0 +1,153 @@
+"""As-of and nearest joins of local tables against all pairs."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timeloom as tl
+from drawing import TIMES, keys_for, periods
+from reference import neighbours
+
+
+def with_keys(times):
+    return st.tuples(st.just(times), keys_for(times))
+
+
+INSTANTS = st.lists(TIMES, max_size=10).flatmap(with_keys)
+SPANS = periods(10).flatmap(with_keys)
+
+
+def instants(times, keys, name):
+    columns = {name: range(len(times)), "at": times, "key": keys}
+    return pa.table(columns, pa.schema([(name, pa.int64()), ("at", pa.int64()), ("key", pa.string())]))
+
+
+def spans(rows, keys, name):
+    columns = {name: range(len(rows)), "start": [row[0] for row in rows], "end": [row[1] for row in rows], "key": keys}
+    kinds = [(name, pa.int64()), ("start", pa.int64()), ("end", pa.int64()), ("key", pa.string())]
+    return pa.table(columns, pa.schema(kinds))
+
+
+def fitting(left, right, keyed):
+    return lambda at, other: not keyed or (left[at] is not None and left[at] == right[other])
+
+
+@settings(max_examples=150)
+@given(
+    INSTANTS,
+    INSTANTS,
+    st.booleans(),
+    st.sampled_from(["backward", "forward", "nearest"]),
+    st.one_of(st.none(), st.integers(0, 4)),
+    st.booleans(),
+)
+def test_as_of(left, right, keyed, direction, tolerance, exact):
+    fits = fitting(left[1], right[1], keyed)
+    expected = neighbours.as_of(left[0], right[0], fits, direction, tolerance, exact)
+    options = {"direction": direction, "tolerance": tolerance, "allow_exact": exact, "on": "key" if keyed else None}
+    found = tl.as_of(instants(*left, "l"), instants(*right, "r"), **options)
+    assert found["l"].to_pylist() == list(range(len(left[0])))
+    assert found["r"].to_pylist() == expected
+    inner = tl.as_of(instants(*left, "l"), instants(*right, "r"), how="inner", **options)
+    pairs = list(zip(inner["l"].to_pylist(), inner["r"].to_pylist(), strict=True))
+    assert pairs == [(at, other) for at, other in enumerate(expected) if other is not None]
+
+
+@settings(max_examples=200)
+@given(
+    SPANS,
+    SPANS,
+    st.booleans(),
+    st.integers(1, 4),
+    st.sampled_from(["both", "backward", "forward"]),
+    st.one_of(st.none(), st.integers(0, 4)),
+    st.booleans(),
+)
+def test_nearest(left, right, keyed, k, direction, furthest, all_ties):
+    fits = fitting(left[1], right[1], keyed)
+    expected = neighbours.nearest(left[0], right[0], fits, k, direction, furthest, all_ties)
+    options = {
+        "direction": direction,
+        "max_distance": furthest,
+        "ties": "all" if all_ties else "first",
+        "on": "key" if keyed else None,
+    }
+    found = tl.nearest(spans(*left, "l"), spans(*right, "r"), k, **options)
+    assert list(zip(*(found[name].to_pylist() for name in ("l", "r", "distance")), strict=True)) == expected
+    kept = tl.nearest(spans(*left, "l"), spans(*right, "r"), k, how="left", **options)
+    alone = [(at, None, None) for at in range(len(left[0])) if at not in {row[0] for row in expected}]
+    rows = list(zip(*(kept[name].to_pylist() for name in ("l", "r", "distance")), strict=True))
+    assert sorted(rows, key=repr) == sorted(expected + alone, key=repr)
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+
+
+def test_far_ticks_and_open_ends():
+    low, high = -(2**63), 2**63 - 2
+    left = pa.table({"start": [low, high], "end": pa.array([low + 1, None], pa.int64())})
+    right = pa.table({"r": [0, 1], "start": [low + 1, high - 1], "end": [low + 2, high]})
+    found = tl.nearest(left, right, 2)
+    assert found["r"].to_pylist() == [0, 1, 1, 0]
+    assert found["distance"].to_pylist() == [0, high - 1 - (low + 1) if high - low < 2**63 else 2**63 - 1, 0, 2**63 - 1]
+    ends = pa.table({"at": [low, high]})
+    assert tl.as_of(ends, ends.append_column("r", [[0, 1]]), tolerance=1, allow_exact=False)["r"].to_pylist() == [
+        None,
+        None,
+    ]
+
+
+def test_units_of_distances():
+    day = dt.date(2024, 1, 1)
+    dates = pa.table({"at": [day]}), pa.table({"at": [day + dt.timedelta(5)]})
+    assert tl.nearest(*dates, period="at")["distance"].to_pylist() == [4]
+    noon = dt.datetime(2024, 1, 1, 12)
+    times = pa.table({"at": [noon]}), pa.table({"at": [noon + dt.timedelta(seconds=1)]})
+    found = tl.nearest(*times, period="at", max_distance="1 second")
+    assert found["distance"].to_pylist() == [dt.timedelta(microseconds=999_999)]
+    assert tl.as_of(*times, direction="forward", tolerance="1 second", how="inner").num_rows == 1
+    assert tl.as_of(*times, direction="forward", tolerance="999 ms", how="inner").num_rows == 0
+
+
+def test_tables_as_they_were_believed():
+    facts = pa.table(
+        {
+            "n": [1, 2, 3],
+            "sys_start": [100, 100, 105],
+            "sys_end": [110, 101, 110],
+            "app_start": [0, 10, 11],
+            "app_end": [20, 20, 12],
+        }
+    )
+    assert tl.as_of(facts, sys=101, app=11)["n"].to_pylist() == [1]
+    assert tl.as_of(facts, sys=106, app=11)["n"].to_pylist() == [1, 3]
+    assert tl.as_of(facts, app=11)["n"].to_pylist() == [1, 2, 3]
+    renamed = facts.rename_columns(["n", "known", "forgotten", "app_start", "app_end"])
+    assert tl.as_of(renamed, sys=100, sys_period=("known", "forgotten"))["n"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: tl.as_of(t, t, direction="back"), "Did you mean 'backward'"),
+        (lambda t: tl.as_of(t, t, tolerance=-1), "tolerance=-1 is below zero"),
+        (lambda t: tl.as_of(t, t, how="right"), "how='right' is unknown"),
+        (lambda t: tl.as_of(t, t, right_at="when"), "right table has no column 'when'"),
+        (tl.as_of, "needs a right table"),
+        (lambda t: tl.as_of(t, t, sys=1), "leave the right table out"),
+        (lambda t: tl.nearest(t, t, 0, period="at"), "k=0 is no number of neighbours"),
+        (lambda t: tl.nearest(t, t, max_distance="1 hour", period="at"), "integer periods, whose ticks have no unit"),
+        (lambda t: tl.nearest(t, t, name="at", period="at"), "more than one column named 'at'"),
+        (lambda t: tl.nearest(t, t, period="at", ties="some"), "ties='some' is unknown"),
+    ],
+)
+def test_misuse(call, words):
+    with pytest.raises(tl.TimeloomError, match=words):
+        call(pa.table({"at": [1, 2]}))
+
+
+def test_plans():
+    table = pa.table({"at": [1, 2]})
+    assert tl.explain("as_of", table, table)["algorithm"] == "merge"
+    assert tl.explain(tl.nearest, table, table, 3, period="at")["k"] == 3
