@@ -200,7 +200,7 @@ REFUSED = [
     ("select * from sales s join rates r on s.period during(delta 2) r.period", "takes no delta"),
     ("select * from sales s join rates r on x.shop = r.shop", "not found"),
     ("select * from sales s temporal join rates r on s.period during r.period", "relates periods by itself"),
-    ("select * from sales s temporal left join rates r on s.shop = r.shop and r.rate > 1", "takes no condition"),
+    ("select * from sales s temporal left join rates r on s.shop = r.shop and r.start > 1", "not times"),
     ("select start from sales s join rates r on s.period during r.period", "write s.start or r.start"),
     ("select s.cost from sales s join rates r on s.period during r.period", "there is no column 's.cost'"),
     ("select r.start from sales s temporal join rates r using (shop)", "there is no column 'r.start'"),

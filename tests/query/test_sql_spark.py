@@ -29,6 +29,8 @@ TEXTS = {
     "three": """select a.v, b.w, c.v as u from a join b on a.period intersects b.period
         left join a c on b.period contains c.period and c.k = b.k""",
     "sequenced": "select * from a temporal full join b using (k)",
+    "sequenced with a condition": "select * from a temporal full join b on a.k = b.k and a.v < b.w",
+    "sequenced semi": "select * from a temporal semi join b on a.k = b.k",
     "sequenced anti": "select * from a temporal anti join b on a.k = b.k",
     "versions": "select v from a for valid_time as of 3 union all select w from b for application_time from 1 to 3",
     "predicates": """select v, period(start, end) overlaps period(2, 6) as o from a

@@ -7,14 +7,13 @@ from timeloom.errors import TimeloomError
 from timeloom.model.join import How
 from timeloom.model.relation import Relation
 from timeloom.operators.join import join as join_verb
-from timeloom.operators.temporal_antijoin import temporal_antijoin
-from timeloom.operators.temporal_join import temporal_join
 from timeloom.query.matching import Sides, shaped_sides
-from timeloom.query.pieces import Sql, listed
-from timeloom.query.scope import Named, Scope
-from timeloom.query.sources import Cells, Source, Table, with_definitions
+from timeloom.query.results import narrowed, result_source, with_unmatched
+from timeloom.query.scope import Scope
+from timeloom.query.sequenced import join_sequenced
+from timeloom.query.sources import Cells, Source, Table
 from timeloom.query.structure import Instant, Join, PeriodOf, PeriodValue, Predicate, Range
-from timeloom.query.writing import Run, write
+from timeloom.query.writing import Run
 
 Column = tuple[str, str, str]
 """A side ("left" or "right"), an alias and a column in small letters."""
@@ -56,7 +55,7 @@ def _joined(run: Run, left: Source, join: Join, right: Source, scope: Scope, con
     sides = shaped_sides(run, *tables, condition.keys, periods)
     run.notes.append(_note(join, condition, sides))
     if join.style == "temporal":
-        return _sequenced(run, join, sides, scope, condition)
+        return join_sequenced(run, join.kind, sides, scope, condition.rest)
     assert condition.relation is not None
     options: dict[str, Any] = {
         "on": sides.keys or None,
@@ -65,89 +64,12 @@ def _joined(run: Run, left: Source, join: Join, right: Source, scope: Scope, con
     }
     if not condition.rest:
         frame = join_verb(sides.left, sides.right, condition.relation, how=cast(How, join.kind), **options)
-        return _result(run, frame, sides.result(join.kind), scope)
+        return result_source(run, frame, sides.result(join.kind), scope)
     pairs = join_verb(sides.left, sides.right, condition.relation, how="inner", **options)
-    matched = _narrowed(run, _result(run, pairs, sides.result("inner"), scope), condition, scope)
+    matched = narrowed(run, result_source(run, pairs, sides.result("inner"), scope), condition.rest, scope)
     if join.kind == "inner":
         return matched
-    return _outer(run, join, sides, matched, scope)
-
-
-def _sequenced(run: Run, join: Join, sides: Sides, scope: Scope, condition: Condition) -> Source:
-    options: dict[str, Any] = {
-        "on": sides.keys or None,
-        "left_period": sides.left_period,
-        "right_period": sides.right_period,
-    }
-    if condition.rest and join.kind != "inner":
-        raise run.fail(
-            condition.rest[0][0],
-            "beside equal columns a TEMPORAL join that is not INNER takes no condition; filter before",
-        )
-    if join.kind == "anti":
-        return _result(run, temporal_antijoin(sides.left, sides.right, **options), sides.result("anti"), scope)
-    frame = temporal_join(sides.left, sides.right, how=join.kind, **options)  # type: ignore[arg-type]
-    table = sides.result(join.kind, without=sides.right_period)
-    found = _result(run, frame, table, scope)
-    return _narrowed(run, found, condition, scope) if condition.rest else found
-
-
-def _result(run: Run, frame: Any, table: Table, scope: Scope) -> Source:
-    """The result of a verb as a source: its columns are known by the aliases of before."""
-    name = run.session.add(frame)
-    table.frame = frame
-    return known_source(run, Sql(name), table, scope, lambda: table)
-
-
-def known_source(run: Run, words: Sql, table: Table, scope: Scope, evaluate: Any) -> Source:
-    """A source whose columns are known by aliases that the engine does not know."""
-    quote = run.session.quote
-    run.aliases += 1
-    alias = quote(f"{run.prefix}source_{run.aliases}")
-    tables = {}
-    for key, cells in table.cells.items():
-        columns = {name: (label, f"{alias}.{quote(column)}") for name, (label, column) in cells.columns.items()}
-        tables[key] = Named(cells.alias, cells.period, columns, cells.declared, shared=frozenset(table.shared))
-    stars = [Sql(f"{alias}.{quote(column)} AS {quote(name)}") for name, column in table.stars]
-    source = Source(Sql(words, f" AS {alias}"), tables, evaluate, plain=False, ready=True, stars=stars)
-    source.nullable = {key for key, cells in table.cells.items() if cells.nullable}
-    return source
-
-
-def _narrowed(run: Run, source: Source, condition: Condition, scope: Scope) -> Source:
-    """Keep the pairs for which the other conditions hold."""
-    table = source.table()
-    inner = Scope(scope.definitions, scope, source.tables)
-    rest = listed([Sql("(", write(run, part, inner), ")") for part in condition.rest], " AND ")
-    query = with_definitions(run, scope, Sql("SELECT * FROM ", source.sql, " WHERE ", rest))
-    table.frame = run.evaluate(query)
-    return known_source(run, Sql(run.session.add(table.frame)), table, scope, lambda: table)
-
-
-def _outer(run: Run, join: Join, sides: Sides, matched: Source, scope: Scope) -> Source:
-    """Add the rows without a partner. Rows that are equal have equal partners, so they are known by their values."""
-    quote, pairs = run.session.quote, matched.table()
-    name = run.session.add(pairs.frame)
-    columns = run.session.names(pairs.frame)
-
-    def alone(side: str, frame: Any, words: str = "NOT EXISTS") -> str:
-        own = [column for column in run.session.names(frame) if column not in sides.keys]
-        same = " AND ".join(f"p.{quote(c)} IS NOT DISTINCT FROM r.{quote(c)}" for c in own)
-        held = {*own, *sides.keys} if side else set(own)
-        shown = ", ".join(f"r.{quote(c)}" if c in held else f"NULL AS {quote(c)}" for c in (columns if side else own))
-        return (
-            f"SELECT {shown} FROM {run.session.add(frame)} AS r WHERE {words} (SELECT 1 FROM {name} AS p WHERE {same})"
-        )
-
-    if join.kind in ("semi", "anti"):
-        words = "EXISTS" if join.kind == "semi" else "NOT EXISTS"
-        query = alone("", sides.left, words)
-    else:
-        parts = [f"SELECT {', '.join(map(quote, columns))} FROM {name}"]
-        parts += [alone("left", sides.left)] if join.kind in ("left", "full") else []
-        parts += [alone("right", sides.right)] if join.kind in ("right", "full") else []
-        query = " UNION ALL ".join(parts)
-    return _result(run, run.evaluate(Sql(query)), sides.result(join.kind), scope)
+    return with_unmatched(run, join.kind, sides, matched, scope)
 
 
 def _note(join: Join, condition: Condition, sides: Sides) -> dict[str, Any]:
