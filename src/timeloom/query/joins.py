@@ -66,7 +66,9 @@ def _joined(run: Run, left: Source, join: Join, right: Source, scope: Scope, con
         frame = join_verb(sides.left, sides.right, condition.relation, how=cast(How, join.kind), **options)
         return result_source(run, frame, sides.result(join.kind), scope)
     pairs = join_verb(sides.left, sides.right, condition.relation, how="inner", **options)
-    matched = narrowed(run, result_source(run, pairs, sides.result("inner"), scope), condition.rest, scope)
+    matched = narrowed(
+        run, result_source(run, pairs, sides.result("inner"), scope, final=join.kind == "inner"), condition.rest, scope
+    )
     if join.kind == "inner":
         return matched
     return with_unmatched(run, join.kind, sides, matched, scope)

@@ -1,5 +1,6 @@
 """Results of verbs as parts of FROM, and what is done to them: a filter, the rows without a partner."""
 
+from collections import Counter
 from typing import Any
 
 from timeloom.query.matching import Sides
@@ -10,11 +11,31 @@ from timeloom.query.structure import JoinKind, Range
 from timeloom.query.writing import Run, write
 
 
-def result_source(run: Run, frame: Any, table: Table, scope: Scope) -> Source:
+def result_source(run: Run, frame: Any, table: Table, scope: Scope, *, final: bool = True) -> Source:
     """The result of a verb as a source: its columns are known by the aliases of before."""
+    frame, table = _plainly_named(run, frame, table) if final else (frame, table)
     name = run.session.add(frame)
     table.frame = frame
     return known_source(run, Sql(name), table, scope, lambda: table)
+
+
+def _plainly_named(run: Run, frame: Any, table: Table) -> tuple[Any, Table]:
+    """Give columns that only one table has left their own names back, so that they need no alias."""
+    names = run.session.names(frame)
+    taken = {name.lower() for name in names}
+    owners = Counter(name for cells in table.cells.values() for name in cells.columns)
+    renames = {
+        column: label
+        for cells in table.cells.values()
+        for name, (label, column) in cells.columns.items()
+        if column != label and owners[name] == 1 and name not in taken
+    }
+    if not renames:
+        return frame, table
+    cells = {alias: own.renamed(renames) for alias, own in table.cells.items()}
+    stars = [(label, renames.get(column, column)) for label, column in table.stars]
+    shaped = run.session.shaped(frame, [(name, renames.get(name, name)) for name in names])
+    return shaped, Table(shaped, cells, table.shared, stars)
 
 
 def known_source(run: Run, words: Sql, table: Table, scope: Scope, evaluate: Any) -> Source:

@@ -17,14 +17,15 @@ from timeloom.query.writing import Run
 def join_sequenced(run: Run, kind: JoinKind, sides: Sides, scope: Scope, rest: tuple[Range, ...]) -> Source:
     """Join by keys; other conditions are part of the match, whatever the kind of the join."""
     _refuse_times(run, sides, rest)
-    if rest or kind == "semi":
+    if (rest and kind != "inner") or kind == "semi":
         return _by_pieces(run, kind, sides, scope, rest)
     if kind == "anti":
         return result_source(
             run, temporal_antijoin(sides.left, sides.right, **_options(sides)), sides.result(kind), scope
         )
     frame = temporal_join(sides.left, sides.right, how=cast(SequencedHow, kind), **_options(sides))
-    return result_source(run, frame, sides.result(kind, without=sides.right_period), scope)
+    found = result_source(run, frame, sides.result(kind, without=sides.right_period), scope)
+    return narrowed(run, found, rest, scope) if rest else found
 
 
 def _options(sides: Sides) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _by_pieces(run: Run, kind: JoinKind, sides: Sides, scope: Scope, rest: tuple
     frame = temporal_join(left, right, how="inner", **_options(sides))
     table = sides.result("inner", without=sides.right_period)
     if rest:
-        frame = narrowed(run, result_source(run, frame, table, scope), rest, scope).table().frame
+        frame = narrowed(run, result_source(run, frame, table, scope, final=False), rest, scope).table().frame
     matched: dict[str, Any] = {"left_period": sides.left_period, "right_period": sides.left_period, "on": numbers[0]}
     alone = temporal_antijoin(left, _covered(run, sides, frame, numbers[0]), **matched)
     if kind in ("semi", "anti"):

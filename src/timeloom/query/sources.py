@@ -1,7 +1,7 @@
 """What follows FROM: tables, and the joins between them, as words for the engine or as results of verbs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from timeloom.errors import UsageError, did_you_mean
@@ -23,6 +23,11 @@ class Cells:
     columns: dict[str, tuple[str, str]]
     nullable: bool = False
     declared: int = -1
+
+    def renamed(self, names: dict[str, str]) -> "Cells":
+        """The same cells in a frame some of whose columns have other names."""
+        columns = {name: (label, names.get(column, column)) for name, (label, column) in self.columns.items()}
+        return replace(self, columns=columns)
 
     def column(self, name: str) -> str | None:
         """The frame's column for a column of the alias."""
