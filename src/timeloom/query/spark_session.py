@@ -51,7 +51,7 @@ class SparkSqlSession:
         text = str(sql)
         used = {name: frame for name, frame in self._frames.items() if f"{{{name}}}" in text}
         try:
-            frame: DataFrame = self._spark.sql(text, **used)
+            frame: DataFrame = self._spark.sql(text if used else text.replace("{{", "{").replace("}}", "}"), **used)
             frame.schema  # noqa: B018  Connect analyses here
             return frame
         except PySparkException as error:
@@ -91,5 +91,26 @@ class SparkSqlSession:
         if found is None:
             return self._place(words, None, sql)
         line, column = (int(part) for part in found.groups() if part is not None)
-        begin = sum(len(each) + 1 for each in str(sql).split("\n")[: line - 1])
-        return self._place(words, begin + column, sql)
+        lines = _formatted(str(sql)).split("\n")
+        begin = sum(len(each) + 1 for each in lines[: line - 1])
+        return self._place(words, _unformatted(str(sql), begin + column), sql)
+
+
+_PIECE = re.compile(r"\{\{|\}\}|\{\w+\}")
+_VIEW = "_pyspark_" + "0" * 32
+"""As long as the names that Spark gives to DataFrames in a text."""
+
+
+def _formatted(text: str) -> str:
+    return _PIECE.sub(lambda found: found[0][0] if len(found[0]) == 2 else _VIEW, text)
+
+
+def _unformatted(text: str, offset: int) -> int:
+    """Where in our text the words stand that Spark sees at an offset."""
+    shift = 0
+    for found in _PIECE.finditer(text):
+        longer = (1 if len(found[0]) == 2 else len(_VIEW)) - len(found[0])
+        if found.start() + shift >= offset:
+            break
+        shift += longer
+    return max(0, offset - shift)
