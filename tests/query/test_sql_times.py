@@ -127,7 +127,7 @@ def test_groups_by_period_equal_the_verb():
         "from t x period (a, b) group by x.period",
         "from t period (a, b) group by period",
     ]
-    tables = [tl.sql(f"select max(v) - min(v) as d {way} having d > 0 order by d, 2", t=renamed) for way in ways]
+    tables = [tl.sql(f"select max(v) - min(v) as d {way} having d > 0 order by 1, a", t=renamed) for way in ways]
     assert tables[0] == tables[1] == tables[2]
     assert tables[0].column_names == ["a", "b", "d"]
 
@@ -153,6 +153,17 @@ def test_coalesced_periods_equal_the_verb():
         t=ROWS.rename_columns(["k", "v", "a", "b"]),
     )
     assert found.to_pylist() == [{"k": 2, "a": 0, "b": 4}]
+
+
+def test_numbers_of_results_count_those_of_the_query():
+    found = tl.sql("select count(*) as n from t group by period order by 1 desc, start limit 1", t=ROWS)
+    assert found.to_pylist() == [{"start": 0, "end": 3, "n": 2}]
+    table = pa.table(
+        {"v": [1, 2, 2], "sys_start": [1] * 3, "sys_end": [9] * 3, "app_start": [0] * 3, "app_end": [9] * 3}
+    )
+    brackets = "[SYS, START 1, RANGE 1, SLIDE 1] [APP, START 0, RANGE 1, SLIDE 1] STEPS 1"
+    grouped = tl.sql(f"select v, count(*) as n from t {brackets} group by 1 order by 2 desc, step", t=table)
+    assert [tuple(row.values()) for row in grouped.to_pylist()] == [(0, 2, 2), (1, 2, 2), (0, 1, 1), (1, 1, 1)]
 
 
 def test_latest_rows():

@@ -12,7 +12,7 @@ from timeloom.model.aggregates import AGGREGATES
 from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.operators.temporal_aggregate import temporal_aggregate
 from timeloom.query.chains import read_chain
-from timeloom.query.items import alias_of, output_name, select_scope, without_alias, write_item
+from timeloom.query.items import alias_of, output_name, select_scope, shifted, without_alias, write_item
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Named, Scope
 from timeloom.query.sources import frame_of, given_table, with_definitions
@@ -344,6 +344,7 @@ def _shown(run: Run, select: Select, scope: Scope, name: str, first: list[str], 
     shown = {output_name(run, item).lower() for item in select.items}
     named = {run.tokens[without_alias(run, item)[1] - 1].text.lower() for item in select.items}
     items = [Sql(quote(column)) for column in first if column.lower() not in shown | named]
+    before = len(items)
     items += [write_item(run, item, [], scope) for item in select.items]
     sql = Sql(write(run, select.head, scope, inside=select.head[0]), " ", listed(items), f" FROM {name}")
     aliases = {alias.lower(): item for item in select.items if (alias := alias_of(run, item)) is not None}
@@ -356,7 +357,7 @@ def _shown(run: Run, select: Select, scope: Scope, name: str, first: list[str], 
             behind = _behind(run, scope, aliases, {*(column.lower() for column in own)})
             sql.add(Sql("WHERE ", write(run, (begin + 1, end), behind((begin + 1, end)))))
         else:
-            sql.add(write(run, clause.tokens, scope))
+            sql.add(write(run, clause.tokens, shifted(run, clause, scope, before)))
     return sql
 
 

@@ -4,7 +4,8 @@ from timeloom.query.cursor import ends_operand
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Scope
 from timeloom.query.sources import Source
-from timeloom.query.structure import Range
+from timeloom.query.structure import Clause, Range
+from timeloom.query.text import whole_number
 from timeloom.query.writing import Run, is_reference, write
 
 
@@ -23,6 +24,18 @@ def select_scope(run: Run, sources: list[Source], scope: Scope) -> Scope:
             if several and not any(name in other.shared for other in known):
                 inner.ambiguous.add(name)
     return inner
+
+
+def shifted(run: Run, clause: Clause, scope: Scope, by: int) -> Scope:
+    """A scope in which numbers of results count those of the query only, though others are shown before them."""
+    overrides = dict(scope.overrides)
+    for begin, end in clause.parts if by and clause.name in ("ORDER BY", "GROUP BY") else ():
+        token = run.tokens[begin]
+        alone = end - begin == 1 or run.tokens[begin + 1].word in ("ASC", "DESC", "NULLS")
+        number = whole_number(token.text) if token.kind == "NUMBER" and alone else None
+        if number is not None:
+            overrides[begin] = (begin + 1, Sql(str(number + by)))
+    return Scope(scope.definitions, scope.parent, scope.tables, overrides, scope.ambiguous)
 
 
 def alias_of(run: Run, item: Range) -> str | None:

@@ -4,7 +4,7 @@ from timeloom.model.sliding_windows import STEP
 from timeloom.query.aggregated import aggregates_in, grouped_by_period, through_steps
 from timeloom.query.chains import read_chain
 from timeloom.query.coalescing import coalesced
-from timeloom.query.items import output_name, select_scope, write_item
+from timeloom.query.items import output_name, select_scope, shifted, write_item
 from timeloom.query.picking import picked
 from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Definitions, Scope
@@ -77,7 +77,8 @@ def _plain_select(
         sql.add(listed([source.sql for source in sources]))
     for clause in select.clauses.values():
         sql.add(" ")
-        sql.add(write(run, clause.tokens, _after_items(run, select, scope, clause.name)))
+        after = _after_items(run, select, scope, clause.name)
+        sql.add(write(run, clause.tokens, shifted(run, clause, after, int(added))))
         if clause.name == "GROUP BY" and step:
             sql.add(f", {run.session.quote(STEP)}")
     return sql
