@@ -24,7 +24,7 @@ WITHOUT_ENGINE = {"depth"}
 NO_VERBS = {"explain", "install", "stream_join"}
 """What users call and the registry does not have."""
 
-MACHINERY = {"call", "engine", "options", "registry"}
+MACHINERY = {"again", "call", "engine", "options", "registry"}
 """Modules of operators/ that nobody calls."""
 
 ALGORITHMS = (

@@ -7,7 +7,6 @@ before goes straight to the engine with the request that they made then.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from timeloom.engines.tables.frames import is_spark
 from timeloom.engines.tables.marks import is_index
 
 MOST = 256
@@ -36,7 +35,7 @@ class Understood:
             rest = {name: value for name, value in options.items() if name not in self._varying}
             varying = (*varying, *(options[name] for name in self._varying[given:]))
         fixed = (*args[len(self._varying) :], *rest.values())
-        if any(is_spark(frame) for frame in args[: self._tables]):
+        if any(type(frame).__module__.startswith("pyspark.") for frame in args[: self._tables]):
             return None
         return (given, fixed, tuple(rest), tuple(map(type, fixed))), varying
 
