@@ -23,6 +23,7 @@ def table(seed: int) -> pa.Table:
 
 LEFT, RIGHT = table(1), table(2)
 HISTORY = pa.table({f"{axis}_{name}": LEFT[name] for axis in ("sys", "app") for name in ("start", "end")})
+INSTANTS = LEFT.select(["start"])
 JOINS = ["auto", "forward_scan", "sweep", "range_tree", "skip"]
 CALLS: list[tuple[Any, ...]] = [
     *((tl.join, LEFT, RIGHT, {"algorithm": name, **keys}) for name in JOINS for keys in ({}, {"on": "key"})),
@@ -37,6 +38,8 @@ CALLS: list[tuple[Any, ...]] = [
     (tl.gaps, LEFT, {"by": "key"}),
     *((tl.count_join, LEFT, RIGHT, {"relation": name}) for name in ("intersects", "overlaps", "before")),
     (tl.top_k, LEFT, RIGHT, 5, {}),
+    (tl.nearest, LEFT, RIGHT, {"k": 2}),
+    (tl.as_of, INSTANTS, INSTANTS, {"at": "start"}),
     (tl.sliding_windows, HISTORY, tl.Slide(1, 2), tl.Slide(1, 2), {"steps": 3}),
 ]
 
