@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+import timeloom as tl
 from timeloom import StabForest
 
 LENGTHS = (1, 7, 40, 300)
@@ -62,7 +64,7 @@ class History:
 def ask(history: History, rng: random.Random, scratch: Path) -> None:
     forest, before = history.forest, history.done
     t = max(0, before - rng.randrange(1, 400))
-    kind = rng.randrange(8)
+    kind = rng.randrange(10)
     if kind < 3:
         found = forest.stab(t).tolist()
     elif kind == 3:
@@ -84,6 +86,10 @@ def ask(history: History, rng: random.Random, scratch: Path) -> None:
         assert before <= len(copied) <= history.begun
         found = copied.stab(t).tolist()
         copied.append(10**9, 10**9 + 1)
+    elif kind == 7:
+        found = tl.stab(forest, at=t)["id"].to_pylist()
+    elif kind == 8:
+        found = tl.join(pa.table({"start": [t], "end": [t + 1]}), forest, columns=["id"])["id"].to_pylist()
     else:
         path = scratch / f"{threading.get_ident()}.index"
         forest.save(path)

@@ -17,6 +17,7 @@ from timeloom.model.policy import Policy
 from timeloom.model.ticks import Axis
 
 Positions = NDArray[np.integer]
+_INT64 = pa.int64()
 _PLAIN = {
     kind.arrow.id: kind for kind in (TimeType(Axis.INTEGER, pa.int64()), TimeType(Axis.TIMESTAMP, pa.timestamp("us")))
 }
@@ -58,6 +59,7 @@ class TableRows(Rows):
 
     def __init__(self, table: pa.Table, period: Period, side: str, policy: Policy) -> None:
         found = _plain_ticks(table, period) if period.closed == "left" and period.open_end is None else None
+        self.plain = None if found is None else found[2].arrow
         if found is None:
             admitted = admit(table, period, side, policy)
             table, found = admitted.table, (admitted.starts, admitted.ends, admitted.ticks.type)
@@ -68,13 +70,16 @@ class TableRows(Rows):
 
     def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
         """Some columns of some rows."""
-        places = pa.array(rows)
-        if names == self.names:
-            try:
-                return self._table.take(places).columns  # type: ignore[no-any-return]
-            except pa.ArrowNotImplementedError:
-                pass  # a column is of a type that must be taken apart
-        return [taken(self._table.column(name), places, name) for name in names]
+        places, found = None, []
+        for name in names:
+            if self.plain is not None and name in (self.period.start, self.period.end):
+                ticks = (self.starts if name == self.period.start else self.ends)[rows]
+                found.append(numbers(ticks, self.plain))
+            else:
+                places = numbers(rows) if places is None else places
+                column = self._table.column(name)
+                found.append(taken(column.chunk(0) if column.num_chunks == 1 else column, places, name))
+        return found
 
 
 class IndexRows(Rows):
@@ -112,6 +117,12 @@ class IndexRows(Rows):
         return self.times(slice(0, self.starts.size))  # type: ignore[arg-type]
 
 
+def numbers(values: NDArray[np.integer], kind: pa.DataType | None = None) -> pa.Array:
+    """Numbers of eight bytes as an Arrow array, without a look at each."""
+    values = np.ascontiguousarray(values, np.int64)
+    return pa.Array.from_buffers(kind or _INT64, values.size, [None, pa.py_buffer(values)])
+
+
 def _plain_ticks(table: pa.Table, period: Period) -> tuple[Ticks, Ticks, TimeType] | None:
     """Periods that need no reading: integers or microseconds in one piece, without nulls, each start before its end."""
     at, until = table.schema.get_field_index(period.start), table.schema.get_field_index(period.end)
@@ -122,7 +133,7 @@ def _plain_ticks(table: pa.Table, period: Period) -> tuple[Ticks, Ticks, TimeTyp
     if kind is None or starts.type != kind.arrow or ends.type != kind.arrow:
         return None
     ticks = _values(starts), _values(ends)
-    if ticks[0] is None or ticks[1] is None or not (ticks[0] < ticks[1]).all():
+    if ticks[0] is None or ticks[1] is None or np.count_nonzero(ticks[0] >= ticks[1]):
         return None
     return ticks[0], ticks[1], kind
 

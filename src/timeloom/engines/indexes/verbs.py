@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.indexes.plan import Plan, plan_of
-from timeloom.engines.indexes.rows import IndexRows, Positions, Rows, TableRows
+from timeloom.engines.indexes.rows import IndexRows, Positions, Rows, TableRows, numbers
 from timeloom.engines.joins.problem import Limits
 from timeloom.engines.tables.axes import same_axis
-from timeloom.engines.tables.frames import Restore, require_columns, to_arrow
+from timeloom.engines.tables.frames import Restore, to_arrow
 from timeloom.engines.tables.instants import instant_ticks
 from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.overlap import overlap_column
@@ -85,7 +85,7 @@ def count_join(left: object, right: object, request: CountRequest) -> Any:
         for limits in _bounds(plan_of(request), request, ours, theirs, False)[0]:
             count_rows(theirs.events.forest, *ours.periods, *limits, 0, counts)
         rows = ours.all()
-        columns = [*ours.columns(ours.names, rows), pa.array(counts[rows])]
+        columns = [*ours.columns(ours.names, rows), numbers(counts[rows])]
         return restore(pa.Table.from_arrays(columns, names=[*ours.names, request.name]))
 
 
@@ -132,7 +132,6 @@ def _two_sides(
         restore = restored if side == "left" else restore
         if table.num_rows > ALWAYS_FEW and table.num_rows * FEW > _events(right if side == "left" else left):
             return None
-        require_columns(table.column_names, [period.start, period.end], side)
         sides.append(TableRows(table, period, side, request.policy))
     flip = isinstance(sides[0], IndexRows)
     if flip and isinstance(sides[1], IndexRows):
