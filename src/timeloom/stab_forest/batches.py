@@ -7,14 +7,24 @@ import numpy as np
 from timeloom.engines.resources.threads import chunks, cores, in_parallel
 from timeloom.kernels.order import Ticks, sort
 from timeloom.kernels.stab_forest.layout import EVENTS
-from timeloom.kernels.stab_forest.multi_stab import multi_stab, new_marks, put_in_order, stab_ascending
-from timeloom.kernels.stab_forest.rectangle import count_rows, rank_through, search_many
+from timeloom.kernels.stab_forest.multi_stab import (
+    THRESHOLD,
+    multi_stab,
+    new_marks,
+    put_in_order,
+    stab_ascending,
+    with_runs,
+)
+from timeloom.kernels.stab_forest.rectangle import count_rows, rank_through
 from timeloom.kernels.stab_forest.stab import count_many
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.stab_forest.index import EventIndex
 
 STARTED, LASTING = (MIN_TICK, MAX_TICK, MIN_TICK, -1), (1, MAX_TICK, MIN_TICK, MAX_TICK)
 """Bounds on the starts and ends of what intersects a window: it starts before the end, and ends after the start."""
+
+MANY = 16
+"""So many events are sorted in the time that the index takes for one count."""
 
 Answers = tuple[Ticks, Ticks]
 """The ids for question j are ``ids[offsets[j]:offsets[j + 1]]``."""
@@ -44,6 +54,10 @@ def union(index: EventIndex, ts: Ticks, reach: int) -> Ticks:
 
 def counts(index: EventIndex, ts: Ticks) -> Ticks:
     """How many events are active at each instant."""
+    if _are_many(index, ts):
+        return np.searchsorted(index.starts(), ts, side="right") - np.searchsorted(
+            np.sort(index.ends()), ts, side="right"
+        )
     found = np.empty(ts.size, np.int64)
     parts = chunks(ts.size, cores())
     in_parallel([partial(count_many, index.forest, ts[slice(*part)], found[slice(*part)]) for part in parts], cores())
@@ -67,6 +81,9 @@ def windows(index: EventIndex, begins: Ticks, ends: Ticks) -> Answers:
 
 def window_counts(index: EventIndex, begins: Ticks, ends: Ticks) -> Ticks:
     """How many events are active at any time of each window."""
+    if _are_many(index, begins):
+        started = np.searchsorted(index.starts(), ends, side="left")
+        return started - np.searchsorted(np.sort(index.ends()), begins, side="right")
     found = np.zeros(begins.size, np.int64)
     tasks = [
         partial(count_rows, index.forest, begins, ends, STARTED, LASTING, begin, found[begin:stop])
@@ -76,9 +93,18 @@ def window_counts(index: EventIndex, begins: Ticks, ends: Ticks) -> Ticks:
     return found
 
 
+def _are_many(index: EventIndex, questions: Ticks) -> bool:
+    """Whether sorting all ends once is sooner done than asking the index: a count is then a difference of two ranks."""
+    return questions.size * MANY > len(index)
+
+
 def _windows(index: EventIndex, begins: Ticks, ends: Ticks) -> Answers:
-    rows, positions, _ = search_many(index.forest, begins, ends, STARTED, LASTING)
-    return np.searchsorted(rows, np.arange(begins.size + 1)), positions
+    """What is active when a window opens, and what starts within it."""
+    starts = index.starts()
+    offsets, found = stab_ascending(index.forest, begins, THRESHOLD)
+    return with_runs(
+        offsets, found, np.searchsorted(starts, begins, side="right"), np.searchsorted(starts, ends, side="left")
+    )
 
 
 def _joined(parts: list[Answers]) -> Answers:

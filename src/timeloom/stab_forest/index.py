@@ -15,7 +15,6 @@ from timeloom.kernels.stab_forest.layout import (
     Forest,
     allocate,
     append_events,
-    end_at,
     ends_of,
     resized,
 )
@@ -147,7 +146,9 @@ class EventIndex:
         position = self.locate(event)
         if position < 0:
             return None
-        return int(self.forest.starts[position]), int(end_at(self.forest, position))
+        forest = self.forest
+        end, late = int(forest.ends[position]), forest.late[position]
+        return int(forest.starts[position]), int(forest.late_ends[late - 1]) if late else end
 
     def finish(self, event: int, end: int) -> None:
         """Give an open event its end."""

@@ -182,6 +182,8 @@ def test_questions_shared_out_to_threads_are_answered_as_by_one(monkeypatch):
             sorted(forest.multi_stab(ts).tolist()),
             forest.count_many(ts).tolist(),
             forest.count_overlapping(ts, ts + 7).tolist(),
+            forest.count_many(ts[:50]).tolist(),
+            forest.count_overlapping(ts[:50], ts[:50] + 7).tolist(),
             sorted(zip(*map(np.ndarray.tolist, forest.skip_join(others)), strict=True)),
         )
 
@@ -192,6 +194,9 @@ def test_questions_shared_out_to_threads_are_answered_as_by_one(monkeypatch):
             monkeypatch.setattr(module, "cores", lambda threads=threads: threads)
         found.append(answers())
     assert found[0] == found[1]
+    assert found[0][4][:50] == found[0][6]
+    assert found[0][5][:50] == found[0][7]
+    assert found[0][4][:50] == [int(((starts <= t) & (t < ends)).sum()) for t in ts[:50]]
 
 
 def longer_forest(random):

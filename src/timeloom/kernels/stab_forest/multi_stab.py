@@ -147,3 +147,21 @@ def stab_ascending(forest: Forest, ts: Ticks, c: int) -> tuple[Ticks, Ticks]:
         wider[:used] = out[:used]
         out = wider
     return offsets, out[: offsets[-1]]
+
+
+@compiled
+def with_runs(offsets: Ticks, found: Ticks, begins: Ticks, stops: Ticks) -> tuple[Ticks, Ticks]:
+    """Put behind each answer a run of positions, which may be empty."""
+    joined = np.zeros(offsets.size, np.int64)
+    for row in range(begins.size):
+        joined[row + 1] = joined[row] + offsets[row + 1] - offsets[row] + max(0, stops[row] - begins[row])
+    out = np.empty(joined[-1], np.int64)
+    for row in range(begins.size):
+        at = joined[row]
+        for hit in range(offsets[row], offsets[row + 1]):
+            out[at] = found[hit]
+            at += 1
+        for position in range(begins[row], stops[row]):
+            out[at] = position
+            at += 1
+    return joined, out
