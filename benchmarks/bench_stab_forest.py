@@ -233,7 +233,7 @@ def verbs(count: int) -> list[Line]:
         plain = forest.table()
         key = [("start", "ascending"), ("id", "ascending")]
         assert tl.join(few, forest).sort_by(key).equals(tl.join(few, plain).sort_by(key))
-        assert tl.stab(forest, at=at).equals(tl.stab(plain, at=at))
+        assert pa.table(tl.stab(forest, at=at)).equals(tl.stab(plain, at=at))
         assert tl.count_join(few, forest).equals(tl.count_join(few, plain))
         calls: list[tuple[str, Callable[[], object], str, Callable[[], object]]] = [
             ("tl.join", partial(tl.join, few, forest), "skip_join", partial(windows.skip_join, forest)),
