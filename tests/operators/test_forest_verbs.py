@@ -206,6 +206,16 @@ def test_large_forests_answer_like_tables(spread):
         assert tl.count_join(few, forest, name).equals(tl.count_join(few, events, name)), name
 
 
+def test_conditions_of_the_match_hold_beside_a_forest():
+    forest, few = tl.StabForest.build([1, 4, 5], [3, 9, 6]), table([(2, 6)], "i")
+    events = forest.table()
+    for options in ({"where": "id > 0"}, {"min_overlap": 2}, {"overlap": "length"}, {"max_gap": 1}):
+        for how in ("inner", "left"):
+            ours, theirs = (tl.join(few, side, how=how, **options) for side in (forest, events))
+            assert sorted(map(str, ours.to_pylist())) == sorted(map(str, theirs.to_pylist())), options
+    assert tl.nearest(few, forest).num_rows == tl.nearest(few, events).num_rows == 1
+
+
 def test_columns_are_picked_in_any_order():
     forest, few = tl.StabForest.build([1, 4], [3, 9]), table([(1, 3)], "i")
     names = ["end_right", "start_right", "id", "end", "start", "i"]

@@ -66,6 +66,8 @@ def read_payload(payload: object, events: int) -> pa.Table:
 def carried_period(payload: pa.Table, period: PeriodLike) -> Period:
     """The period of a forest's rows: the payload's own, or half-open columns that are put in front of it."""
     read = Period.of(period)
+    if read.start == read.end:
+        raise UsageError(f"the period is the single column {read.start!r}; a forest's payload needs a start and an end")
     if read.start not in payload.column_names:
         return Period(read.start, read.end)
     if read.open_end is not None:

@@ -147,7 +147,8 @@ def _may(right: object, request: JoinRequest | CountRequest) -> bool:
     if request.keys or request.algorithm != "auto" or request.policy.on_invalid == "quarantine":
         return False
     if isinstance(request, JoinRequest):
-        return request.max_rows is None
+        conditions = request.max_rows, request.where, request.min_overlap
+        return all(asked is None for asked in conditions) and isinstance(request.overlap, bool)
     return not request.aggregates and is_index(right)
 
 
