@@ -9,6 +9,7 @@ import pytest
 
 import timeloom as tl
 
+ORACLE = duckdb.connect()
 SALES = pa.table(
     {
         "shop": ["a", "b", "a", None, "c", "b"],
@@ -59,7 +60,7 @@ def rounded(rows):
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_answers_equal_duckdb(query):
-    connection = duckdb.connect()
+    connection = ORACLE.cursor()
     connection.register("sales", SALES)
     expected = connection.sql(query).to_arrow_table().to_pylist()
     assert canonical(rounded(tl.sql(query, sales=SALES).to_pylist())) == canonical(rounded(expected))
@@ -77,7 +78,7 @@ ORDERED = [
 
 @pytest.mark.parametrize("query", ORDERED)
 def test_order_equals_duckdb(query):
-    connection = duckdb.connect()
+    connection = ORACLE.cursor()
     connection.register("sales", SALES)
     assert tl.sql(query, sales=SALES).to_pylist() == connection.sql(query).to_arrow_table().to_pylist()
 
@@ -185,7 +186,7 @@ ENGINE_QUERIES = [
 
 @pytest.mark.parametrize("query", ENGINE_QUERIES)
 def test_what_is_not_about_time_is_the_engines(query):
-    connection = duckdb.connect()
+    connection = ORACLE.cursor()
     connection.register("sales", SALES)
     connection.register("rates", RATES)
     plain = re.sub(r"(?<![.\w])end(?= [-,>]|,| start| from sales where)|(?<= then )end(?= else)", '"end"', query)
@@ -340,7 +341,7 @@ def test_columns_may_have_the_names_that_queries_use_themselves():
 
 def test_a_column_goes_before_an_alias_in_groups():
     query = "select amount % 2 as amount, count(*) as n from sales where amount is not null group by amount"
-    connection = duckdb.connect()
+    connection = ORACLE.cursor()
     connection.register("sales", SALES)
     expected = connection.sql(query).to_arrow_table().to_pylist()
     assert canonical(tl.sql(query, sales=SALES).to_pylist()) == canonical(expected)

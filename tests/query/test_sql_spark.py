@@ -38,7 +38,7 @@ TEXTS = {
     "by period": "select k, count(*) as n, sum(v * 2) as d from a where v > 0 group by k, period having count(*) > 0",
     "coalesced": "select coalesce periods k from b",
     "latest": "select a.v, b.w from a asof left join b on a.k = b.k and a.start >= b.start",
-    "latest of all": "select a.v, b.w from a asof join b on a.start > b.start",
+    "latest of all": "select a.v, b.w from a asof join b on a.start > b.w",
     "strings": """select s, 'it''s \\ {x}' as t from a where s in ('it''s', 'b\\c', '"q"', '{t}')""",
     "quoted": 'select "v" as "a b", `w` from a join b on a.period during b.period',
     "functions": "select k, max(v) over (partition by k order by start) m, case when end > 4 then end end e from a",
@@ -61,8 +61,8 @@ def test_the_same_text_gives_the_same_rows(spark):
 
 def test_nothing_runs_and_nothing_stays(spark):
     tracker = spark.sparkContext.statusTracker()
-    before = tracker.getJobIdsForGroup(None)
     tables = [table.name for table in spark.catalog.listTables()]
+    before = tracker.getJobIdsForGroup(None)
     frames = {"a": spark.createDataFrame(A), "b": spark.createDataFrame(B)}
     for text in TEXTS.values():
         tl.sql(text, **frames)
@@ -89,4 +89,4 @@ def test_errors_show_the_place(spark, text, words):
 def test_the_plan_names_the_verbs(spark):
     frames = {"a": spark.createDataFrame(A), "b": spark.createDataFrame(B)}
     plan = tl.explain(tl.sql, TEXTS["three"], **frames)
-    assert (plan.engine, plan["verbs"]) == ("spark", ["join"])
+    assert (plan.engine, plan["verbs"]) == ("spark", ["join", "join"])
