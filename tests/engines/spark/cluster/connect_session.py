@@ -38,6 +38,11 @@ CALLS: list[tuple[Any, int, dict[str, Any]]] = [
     (tl.top_k, 2, {"k": 2, "by": "key", "ties": "all", "strategy": "slices"}),
     (tl.sliding_windows, 1, WINDOWS),
 ]
+TEXTS = [
+    """with c as (select * from a for valid_time as of 5)
+       select c.id, b.id as other from c left join b on c.period overlaps b.period and c.key = b.key and b.id > 4""",
+    "select key, count(*) as n from a where id <> 3 group by period, key",
+]
 
 
 def rows_of(table):
@@ -73,6 +78,13 @@ def check_verbs(spark):
     assert rejected.count() == 0
 
 
+def check_queries(spark):
+    tables = {"a": table(5), "b": table(7)}
+    frames = {name: spark.createDataFrame(rows) for name, rows in tables.items()}
+    for text in TEXTS:
+        assert rows_of(tl.sql(text, **frames).toArrow()) == rows_of(tl.sql(text, **tables)), text
+
+
 def check_a_stream(spark, folder):
     write(folder / "left", 0, endpoints(LEFT, 0, END))
     write(folder / "right", 0, endpoints(RIGHT, 0, END))
@@ -91,6 +103,7 @@ def main():
     )
     tl.install(spark)
     check_verbs(spark)
+    check_queries(spark)
     with tempfile.TemporaryDirectory() as folder:
         check_a_stream(spark, Path(folder))
     spark.stop()
