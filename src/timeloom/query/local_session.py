@@ -102,10 +102,6 @@ class LocalSession:
         zoned = kind is not None and pa.types.is_timestamp(kind) and kind.tz is not None
         return datetime.now(UTC) if zoned else datetime.now(UTC).replace(tzinfo=None)
 
-    def result(self, sql: Sql) -> pa.Table:
-        """Run the last query."""
-        return self.run(sql)
-
     def close(self) -> None:
         """Forget all tables."""
         self._cursor.close()

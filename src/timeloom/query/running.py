@@ -43,7 +43,7 @@ def _answered(run: Run, used: list[str]) -> Any:
         return apply_change(run, run.statement.body)
     sql = _written(run, run.statement.body)
     if run.picked is None:
-        frame = run.session.result(sql)
+        frame = run.session.run(sql)
     else:
         _refuse_repeated(run, [name for _, name in run.picked[1]])
         frame = run.session.shaped(run.picked[0].frame, run.picked[1])

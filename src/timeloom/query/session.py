@@ -43,9 +43,6 @@ class Session(Protocol):
     def current(self, frame: Any, column: str) -> Any:
         """The present instant, in the type of a column."""
 
-    def result(self, sql: Sql) -> Any:
-        """Run the last query, for the user."""
-
     def close(self) -> None:
         """Forget all that was registered."""
 

@@ -77,10 +77,6 @@ class SparkSqlSession:
             return now.date()
         return now if isinstance(kind, TimestampType) else now.replace(tzinfo=None)
 
-    def result(self, sql: Sql) -> DataFrame:
-        """The DataFrame of the last query."""
-        return self.run(sql)
-
     def close(self) -> None:
         """Nothing was registered."""
 

@@ -52,7 +52,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Windows:
-    """Sliding windows over a bitemporal table. An instant may be NOW, which is None until the query runs."""
+    """Sliding windows over a bitemporal table. A slide may start at the text NOW, the instant at which the query runs."""
 
     sys: Slide
     app: Slide
