@@ -1,7 +1,8 @@
 """Queries and SELECTs for the engine; what is about time in them has become results of verbs before."""
 
 from timeloom.model.sliding_windows import STEP
-from timeloom.query.aggregated import aggregates_in, grouped_by_period, through_steps
+from timeloom.query.aggregated import aggregates_in, through_steps
+from timeloom.query.by_period import grouped_by_period
 from timeloom.query.chains import read_chain
 from timeloom.query.coalescing import coalesced
 from timeloom.query.items import output_name, select_scope, shifted, write_item

@@ -52,7 +52,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Windows:
-    """Sliding windows over a bitemporal table. A slide may start at the text NOW, the instant at which the query runs."""
+    """Sliding windows over a bitemporal table. A slide may start at NOW, when the query runs."""
 
     sys: Slide
     app: Slide
