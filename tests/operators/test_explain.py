@@ -40,6 +40,12 @@ CALLS: list[tuple[Any, ...]] = [
     (tl.top_k, LEFT, RIGHT, 5, {}),
     (tl.nearest, LEFT, RIGHT, {"k": 2}),
     (tl.as_of, INSTANTS, INSTANTS, {"at": "start"}),
+    (tl.as_of, LEFT, RIGHT, {"at": "start", "on": "key"}),
+    (tl.nearest, LEFT, RIGHT, 2, {"on": "key"}),
+    (tl.join, LEFT, RIGHT, {"where": "price < price_right", "max_gap": 3}),
+    (tl.join, LEFT, RIGHT, {"min_overlap": ("left", 0.5)}),
+    (tl.temporal_aggregate, LEFT, {"n": "count"}, {"every": 100}),
+    (tl.temporal_join, LEFT, RIGHT, {"how": "semi"}),
     (tl.sliding_windows, HISTORY, tl.Slide(1, 2), tl.Slide(1, 2), {"steps": 3}),
 ]
 
