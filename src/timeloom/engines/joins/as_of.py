@@ -40,7 +40,7 @@ def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int
     )
     tolerance = distance_ticks(request.tolerance, tables.axis, MAX_TICK)
     partners = partners_of(*tables.sides(), request, tolerance, threads)
-    lefts: Rows = np.arange(partners.size, dtype=np.int32)
+    lefts: Rows | None = None
     if request.how == "inner":
         lefts = np.flatnonzero(partners != NO_ROW).astype(np.int32)
         partners = partners[lefts]

@@ -70,21 +70,27 @@ class TwoTables:
     def gathered(
         self,
         layout: Sequence[OutputColumn],
-        lefts: Rows,
+        lefts: Rows | None,
         rights: Rows,
         made: "Mapping[str, pa.Array]",
         threads: int,
     ) -> pa.Table:
-        """The result for pairs of row positions; ``made`` has the columns that come from neither table."""
-        left_rows, right_rows = positions(lefts), positions(rights)
+        """The result for pairs of row positions; ``made`` has the columns that come from neither table.
+
+        Without ``lefts`` every left row is there once, in its order, so that its columns stay as they are.
+        """
+        left_rows, right_rows = None if lefts is None else positions(lefts), positions(rights)
 
         def make(column: OutputColumn) -> pa.ChunkedArray:
+            if lefts is None and column.origin in ("left", "key"):
+                return pa.chunked_array([self.sources.left.column(column.left)])
             if column.origin == "left":
                 return self.sources.left.take(column.left, left_rows)
             if column.origin == "right":
                 return self.sources.right.take(column.right, right_rows)
             if column.origin == "key":
+                assert lefts is not None
                 return self.sources.key(column, lefts, rights)
             return pa.chunked_array([made[column.origin]])
 
-        return build([(column.name, partial(make, column)) for column in layout], lefts.size, threads)
+        return build([(column.name, partial(make, column)) for column in layout], rights.size, threads)

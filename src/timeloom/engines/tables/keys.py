@@ -75,9 +75,16 @@ def numbered(column: pa.ChunkedArray) -> tuple[Keys, int]:
         extent = pc.min_max(column)
         low, high = extent["min"].as_py(), extent["max"].as_py()
         if high - low < 4 * len(column) + 1024:
-            wide = np.asarray(column).astype(np.uint64 if low >= 0 else np.int64)
-            return (wide - wide.dtype.type(low)).astype(np.int64), high - low + 1
+            return _from_zero(np.asarray(column), low), high - low + 1
     encoded = pc.dictionary_encode(column.combine_chunks())
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     return np.asarray(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64), max(1, len(encoded.dictionary))
+
+
+def _from_zero(values: "NDArray[np.integer]", low: int) -> Keys:
+    """Integers less the lowest one; only those of uint64 need not fit into int64 before."""
+    if values.dtype == np.uint64:
+        return (values - np.uint64(low)).astype(np.int64)
+    wide = values.astype(np.int64, copy=False)
+    return wide - np.int64(low) if low else wide

@@ -184,6 +184,8 @@ def shift_ticks(ticks: Ticks, by: int) -> Ticks:
     """Add a small constant and saturate; an open end stays open."""
     if by == 0:
         return ticks
+    if by > 0 and ticks.size and int(ticks.max()) <= MAX_TICK - by:
+        return ticks + np.int64(by)
     if by > 0:
         return np.where(ticks > MAX_TICK - by, MAX_TICK, ticks + np.int64(by))
     return np.where((ticks < MIN_TICK - by) | (ticks == FOREVER), ticks, ticks + np.int64(by))
