@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from timeloom.cli.reading import Reading
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import with_debug
 from timeloom.cli.texts import parse_period, parse_value
@@ -13,7 +14,7 @@ from timeloom.cli.texts import parse_period, parse_value
 SUFFIXES = (".idx", ".index")
 """How the names of indexes end where a command also takes tables."""
 
-_OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is CSV to the screen.")
+_OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the screen.")
 _PERIOD = click.option(
     "--period", default="start,end", show_default=True, metavar="START,END", help="The period columns."
 )
@@ -159,10 +160,8 @@ def _instants(text: str) -> list[Any]:
 
 
 def _write(table: Any, output: str) -> None:
-    from timeloom.pipeline.formats.registry import format_of
-    from timeloom.pipeline.tables.files import write_table
+    from timeloom.cli.results import Target
 
-    format_of(output)
-    written = write_table(output, table.to_batches(), table.schema)
+    written = Target.of(output, Reading()).write(table.to_batches(), table.schema)
     if output != "-":
         say(f"{written:,} rows to {output}")

@@ -13,16 +13,18 @@ from typing import Any
 
 import click
 
+from timeloom.cli.completion import complete, completion_asked
 from timeloom.cli.screen import say
-from timeloom.cli.state import State, debug_option
+from timeloom.cli.state import State, debug_option, version_option
 from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
 from timeloom.pipeline.signals import Terminated, terminable
 
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 EPILOG = (
-    "Tables are CSV, Parquet, Arrow (.arrow, .feather), JSON lines or ORC files, told apart by their suffixes; "
-    "- stands for CSV on standard input or output. "
+    "Tables are CSV, TSV, JSON, Parquet, Arrow or ORC files, or directories of them, told apart by their suffixes or "
+    "by --format; - stands for standard input or output. "
+    "timeloom completion SHELL prints what makes the tab key complete commands and options. "
     "Exit codes: 0 done, 1 data or run error, 2 usage error, 130 interrupted, 141 output closed, 143 ended on request."
 )
 
@@ -52,23 +54,35 @@ class Commands(click.Group):
 
 def program() -> Commands:
     """Put the program together."""
-    from timeloom.cli import explain, index, recover, run, sql, stream, validate, version
+    from timeloom.cli import completion, explain, index, recover, run, sql, stream, validate, version, warm
 
     group = Commands(
         "timeloom",
-        params=[debug_option()],
+        params=[version_option(), debug_option()],
+        no_args_is_help=False,
+        invoke_without_command=True,
+        callback=_show_help,
         help="Temporal relational algebra for Spark and Arrow tables.",
         epilog=EPILOG,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    for part in (explain, index, recover, run, sql, stream, validate, version):
+    for part in (completion, explain, index, recover, run, sql, stream, validate, version, warm):
         group.add_command(part.command)
     return group
+
+
+@click.pass_context
+def _show_help(context: click.Context) -> None:
+    """A program that is asked for nothing tells what it can do."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
     state = State()
+    if arguments is None and completion_asked():
+        return complete(program())
     with warnings.catch_warnings():
         warnings.simplefilter("always", DroppedRowsWarning)
         warnings.showwarning = _warner(state)

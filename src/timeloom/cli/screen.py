@@ -27,6 +27,21 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def bar(text: str, steps: int) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how much of some steps is done; call what is given before each step, with its name."""
+    if not sys.stderr.isatty():
+        yield lambda step: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+        task = line.add_task(text, total=steps, completed=-1)
+        yield lambda step: line.update(task, description=f"{text}: {step}", advance=1)
+
+
 class Lines:
     """Tells of a pipeline's parts in plain lines, as they end."""
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+import timeloom
+
 
 def _unmasked(text: str) -> str:
     return text
@@ -28,6 +30,19 @@ def debug_option() -> click.Option:
 
     return click.Option(
         ["--debug"], is_flag=True, expose_value=False, callback=remember, help="Show the traceback of an error."
+    )
+
+
+def version_option() -> click.Option:
+    """The option ``--version``, which prints the version and ends."""
+
+    def tell(context: click.Context, _: click.Parameter, value: bool) -> None:
+        if value:
+            click.echo(f"timeloom {timeloom.__version__}")
+            context.exit()
+
+    return click.Option(
+        ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=tell, help="Print the version."
     )
 
 

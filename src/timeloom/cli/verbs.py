@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from timeloom.cli.reading import Reading, reading_options, refuse_texts
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import debug_option
 from timeloom.cli.texts import dashed, parse_extra, parse_option
@@ -34,7 +35,7 @@ def verb_command(name: str) -> click.Command | None:
         run_verb(found, given)
 
     outputs = [
-        click.Option(["-o", "--output"], default="-", metavar="FILE", help="Where to write; - is CSV to the screen."),
+        click.Option(["-o", "--output"], default="-", metavar="FILE", help="Where to write; - is the screen."),
         click.Option(["--rejected"], metavar="FILE", help="Where to write invalid rows, with the reason of each."),
     ]
     return make_command(found, run, outputs)
@@ -54,6 +55,7 @@ def make_command(verb: Verb, run: Callable[..., None], more: list[click.Option])
         ]
     parameters += [
         click.Option(["--option", "extra"], multiple=True, metavar="NAME=JSON", help="Any option, as JSON."),
+        *reading_options(),
         *more,
         debug_option(),
     ]
@@ -124,41 +126,42 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def read_inputs(verb: Verb, given: dict[str, Any]) -> list[Any]:
+def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> list[Any]:
     """Read the tables and indexes that a command names; a file named twice is read once."""
     from timeloom.cli.index import is_index_file, load
-    from timeloom.pipeline.tables.files import read_table
 
     seen: dict[str, Any] = {}
+    reading = Reading.of(given)
 
     def table(path: str) -> Any:
         if path not in seen:
             with working(f"reading {path}"):
-                seen[path] = load(path) if is_index_file(path) else read_table(path)
+                seen[path] = load(path) if is_index_file(path) else reading.table(path)
         return seen[path]
 
-    return [table(given[name]) for name in verb.inputs]
+    tables = [table(given[name]) for name in verb.inputs]
+    options = [option for option in options_of(verb) if option.kind is Kind.PERIOD]
+    periods = [values.get(option.name) or option.default for option in options]
+    refuse_texts(seen, [Period.of(period) for period in periods if period])
+    return tables
 
 
 def run_verb(verb: Verb, given: dict[str, Any]) -> None:
     """Read the tables, call the verb, write its result."""
-    from timeloom.cli.results import write_result
-    from timeloom.pipeline.formats.registry import format_of
+    from timeloom.cli.results import Target, write_result
 
-    values = call_values(verb, given)
-    output, rejected = given["output"], given["rejected"]
-    for path in (output, rejected):
-        if path:
-            format_of(path)
+    values, reading = call_values(verb, given), Reading.of(given)
+    output = Target.of(given["output"], reading)
+    rejected = Target.of(given["rejected"], reading) if given["rejected"] else None
     if rejected:
         values.setdefault("on_invalid", "quarantine")
     elif values.get("on_invalid") == "quarantine":
         raise UsageError("--on-invalid quarantine needs --rejected FILE, where the invalid rows go")
     begun = time.perf_counter()
-    tables = read_inputs(verb, given)
-    with working(f"{dashed(verb.name)} → {output}"):
+    tables = read_inputs(verb, given, values)
+    with working(f"{dashed(verb.name)} → {output.path}"):
         written = write_result(verb, tables, values, output, rejected)
-    if output != "-":
-        say(f"{written.rows:,} rows to {output} in {time.perf_counter() - begun:.2f} s")
+    if output.path != "-":
+        say(f"{written.rows:,} rows to {output.path} in {time.perf_counter() - begun:.2f} s")
     if rejected:
-        say(f"{written.rejected:,} invalid rows to {rejected}")
+        say(f"{written.rejected:,} invalid rows to {rejected.path}")

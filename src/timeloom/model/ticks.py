@@ -67,12 +67,21 @@ _UNITS = {
     "weeks": ("w", "week", "weeks"),
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words}
+_ISO = re.compile(
+    r"([+-])?P(?=.)(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?"
+    r"(?:T(?=.)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?",
+    re.I,
+)
+"""Durations of ISO 8601, such as PT5M or P1DT12H."""
+_ISO_UNITS = ("weeks", "days", "hours", "minutes", "seconds")
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*,?")
 
 
 def parse_span(value: "Span | str", option: str) -> Span:
-    """Read a span: an int, a timedelta, or words such as ``"5 minutes"`` or ``"1 day 12 hours"``.
+    """Read a span: an int, a timedelta, words such as ``"5 minutes"`` or ``"1 day 12 hours"``, or ISO 8601.
 
+    >>> parse_span("PT5M", "delta")
+    datetime.timedelta(seconds=300)
     >>> parse_span("1 day 12 hours", "delta")
     datetime.timedelta(days=1, seconds=43200)
     """
@@ -94,13 +103,16 @@ def _parsed(value: str, option: str) -> Span:
     text, total, at = value.strip(), timedelta(0), 0
     if re.fullmatch(r"[+-]?\d+", text):
         return int(text)
+    iso = _ISO.fullmatch(text)
+    if iso is not None:
+        return _iso(iso, value, option)
     while at < len(text):
         term = _TERM.match(text, at)
         unit = _UNIT_OF.get(term.group(2).lower()) if term else None
         if term is None or unit is None:
             raise UsageError(
                 f"{option}={shown(value)} is no span; expected a number and a unit "
-                f"({', '.join(_UNITS)}), such as '5 minutes' or '1 day 12 hours'"
+                f"({', '.join(_UNITS)}), such as '5 minutes' or '1 day 12 hours', or ISO 8601, such as 'PT5M'"
             )
         try:
             total += timedelta(**{unit: float(term.group(1)) if "." in term.group(1) else int(term.group(1))})
@@ -110,3 +122,15 @@ def _parsed(value: str, option: str) -> Span:
     if not text:
         raise UsageError(f"{option} is an empty text; give a span such as '5 minutes'")
     return total
+
+
+def _iso(found: "re.Match[str]", value: str, option: str) -> timedelta:
+    """A duration of ISO 8601. Years and months have no length of their own."""
+    sign, years, months, *parts = found.groups()
+    if years or months:
+        raise UsageError(f"{option}={shown(value)} has years or months, which differ in length; give weeks or days")
+    numbers = {
+        unit: float(part) if "." in part else int(part) for unit, part in zip(_ISO_UNITS, parts, strict=True) if part
+    }
+    total = timedelta(**numbers)
+    return -total if sign == "-" else total

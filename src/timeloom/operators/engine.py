@@ -134,7 +134,9 @@ def engine_of(inputs: Mapping[str, object]) -> Engine:
 
     if family_of(dict(inputs)) == "spark":
         from timeloom.engines.spark import SparkEngine
+        from timeloom.engines.spark.cluster.interpreter import use_own_python
 
+        use_own_python(next(iter(inputs.values())).sparkSession)  # type: ignore[attr-defined]
         return SparkEngine()
     from timeloom.engines.local import LocalEngine
 

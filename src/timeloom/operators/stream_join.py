@@ -51,6 +51,7 @@ def stream_join(
     ``reason``, which is null for results. Events that were refused (late, an end without a start, …) appear with
     their id, time and reason, so that none is lost unseen.
     """
+    from timeloom.engines.spark.cluster.interpreter import use_own_python
     from timeloom.engines.tables.frames import is_spark
     from timeloom.streaming.operator import check_options
     from timeloom.streaming.processor import Plan
@@ -61,5 +62,6 @@ def stream_join(
         if not is_spark(frame):
             raise UsageError(f"the {side} input is a {type(frame).__name__}; stream_join takes streaming DataFrames")
     check_options(how, left_arrives, right_arrives)
+    use_own_python(left.sparkSession)
     wanted, arrivals = find_relation(relation, delta=delta, epsilon=epsilon), (left_arrives, right_arrives)
     return run(left, right, Plan(wanted, how, arrivals, key_columns(on)), watermark, Columns.of(columns))

@@ -9,7 +9,7 @@ from typing import Any
 from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Cluster, Pipeline
 from timeloom.pipeline.definition.secrets import Secrets
-from timeloom.pipeline.engines.engine import Engine
+from timeloom.pipeline.engines.engine import Engine, require_pyspark
 from timeloom.pipeline.outcome import Done, Silent
 from timeloom.pipeline.outputs.reporting import ReportFiles
 from timeloom.pipeline.outputs.staging import Outputs
@@ -127,6 +127,7 @@ def make_engine(pipeline: Pipeline, cluster: Cluster | None, spark: Any, scratch
         from timeloom.pipeline.engines.local import LocalEngine
 
         return LocalEngine()
+    require_pyspark(", or run it on local tables: timeloom run --engine local")
     from timeloom.pipeline.engines.spark import SparkEngine
 
     return SparkEngine(spark, pipeline.spark.under(cluster), pipeline.name, scratch)

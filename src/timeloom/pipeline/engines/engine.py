@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from timeloom.errors import UsageError
 from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.tables.listing import Listing
 
@@ -62,3 +64,9 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what the engine holds."""
+
+
+def require_pyspark(or_else: str = "") -> None:
+    """Refuse what needs Spark where it is not installed."""
+    if find_spec("pyspark") is None:
+        raise UsageError(f"the engine 'spark' needs PySpark, which is missing: pip install 'timeloom[spark]'{or_else}")

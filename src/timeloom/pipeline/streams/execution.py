@@ -7,6 +7,7 @@ from typing import Any
 from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Cluster
 from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.engines.engine import require_pyspark
 from timeloom.pipeline.outcome import Done, Silent
 from timeloom.pipeline.signals import StopSignals
 from timeloom.pipeline.streams.models import Stream
@@ -65,6 +66,7 @@ def _run(
     signals: StopSignals,
 ) -> Done:
     """The same, while signals are heard: from before the session starts until the report is written."""
+    require_pyspark()
     from timeloom.pipeline.engines.session import start_session
     from timeloom.pipeline.streams.runner import StreamRun
     from timeloom.streaming.structured import PROVIDER, ROCKSDB

@@ -1,0 +1,162 @@
+"""Tables that a command names: in which format they are, and how their texts are read."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.model.period import Period
+from timeloom.pipeline.formats.registry import FORMATS, STANDARD, by_suffix, format_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLE = "table"
+"""The form that is made for eyes, not for programs."""
+
+CLOCK = ("%H", "%I", "%M", "%S", "%T", "%R", "%s", "%c", "%X")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the tables of one command are read and written.
+
+    Parameters
+    ----------
+    form
+        The format of tables whose names tell none.
+    delimiter
+        The separator of texts that are read.
+    dates
+        The formats of times in texts, in the words of ``strptime``.
+    """
+
+    form: str | None = None
+    delimiter: str | None = None
+    dates: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Reading":
+        """Take the options of a command."""
+        delimiter = {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"])
+        if delimiter is not None and len(delimiter) != 1:
+            raise UsageError(f"--delimiter {delimiter!r} is no separator; give one character, or tab")
+        return cls(given["form"], delimiter, tuple(given["date_format"]))
+
+    def table(self, path: str) -> "pa.Table":
+        """Read a table."""
+        from timeloom.pipeline.formats.record import Csv
+        from timeloom.pipeline.tables.files import read_table
+
+        form = self.input_form(path)
+        if self.delimiter is not None and "delimiter" not in FORMATS[form].options:
+            raise UsageError(f"--delimiter is for CSV, and {path!r} is {FORMATS[form].title}; leave it out")
+        table = read_table(path, form, Csv(delimiter=self.delimiter))
+        return parsed(table, self.dates, path) if self.dates else table
+
+    def input_form(self, path: str) -> str:
+        """The format of an input: by its name, by --format, or by the files of a directory."""
+        known = by_suffix(path) if path != STANDARD else None
+        if known is not None:
+            return known.name
+        if self.form is not None and self.form != TABLE:
+            return self.form
+        return _form_inside(path) if os.path.isdir(path) else format_of(path)
+
+    def output_form(self, path: str, *, terminal: bool) -> str:
+        """The format of an output; on a terminal it is a table to look at."""
+        known = by_suffix(path) if path != STANDARD else None
+        if known is not None:
+            return known.name
+        if self.form is not None:
+            return self.form
+        return TABLE if path == STANDARD and terminal else format_of(path)
+
+
+def reading_options() -> list[click.Option]:
+    """The options of every command that takes tables."""
+    return [
+        click.Option(
+            ["--format", "form"],
+            type=click.Choice([*FORMATS, TABLE]),
+            help="The format where no suffix tells it: of -, of names without one. [default: CSV; table on a terminal]",
+        ),
+        click.Option(["--delimiter"], metavar="CHARACTER", help="What separates the values of CSV that is read."),
+        click.Option(
+            ["--date-format"],
+            multiple=True,
+            metavar="FORMAT",
+            help="How times are written in texts, such as %d.%m.%Y or '%m/%d/%Y %H:%M'. ISO 8601 needs none.",
+        ),
+    ]
+
+
+def with_reading(command: F) -> F:
+    """Give a command the options for tables; it gets them as ``form``, ``delimiter`` and ``date_format``."""
+    command.params += reading_options()  # type: ignore[attr-defined]
+    return command
+
+
+def parsed(table: "pa.Table", formats: tuple[str, ...], path: str) -> "pa.Table":
+    """Read texts as times wherever all values of a column have one of the formats."""
+    import pyarrow as pa
+
+    texts = [name for name in table.column_names if pa.types.is_string(table[name].type)]
+    fitting = 0
+    for name in texts:
+        for form in formats:
+            times = _times(table[name], form)
+            if times is not None:
+                table = table.set_column(table.column_names.index(name), name, times)
+                fitting += 1
+                break
+    if texts and not fitting:
+        shown = "; ".join(f"{name} has {_example(table[name])!r}" for name in texts)
+        raise UsageError(f"--date-format {' or '.join(map(repr, formats))} fits no text column of {path!r}: {shown}")
+    return table
+
+
+def _times(column: "pa.ChunkedArray", form: str) -> "pa.ChunkedArray | None":
+    """A column as times; as dates if the format has no time of day; None if some value does not fit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times = pc.strptime(column, format=form, unit="us", error_is_null=True)
+    if times.null_count != column.null_count or times.null_count == len(times):
+        return None
+    return times if any(sign in form for sign in CLOCK) else times.cast(pa.date32())
+
+
+def _example(column: "pa.ChunkedArray") -> Any:
+    return next((value for value in column.to_pylist() if value is not None), None)
+
+
+def refuse_texts(tables: Mapping[str, Any], periods: "list[Period]") -> None:
+    """Refuse period columns that are text, with what to add to the command."""
+    import pyarrow as pa
+
+    for path, table in tables.items():
+        if not isinstance(table, pa.Table):
+            continue
+        for name in dict.fromkeys(name for period in periods for name in (period.start, period.end)):
+            if name in table.column_names and pa.types.is_string(table[name].type):
+                raise InvalidInputError(
+                    f"column {name!r} of {path!r} is text, such as {_example(table[name])!r}; expected integers, dates "
+                    "or timestamps: add --date-format with the way they are written, such as --date-format '%d.%m.%Y' "
+                    "or --date-format '%m/%d/%Y %H:%M'"
+                )
+
+
+def _form_inside(path: str) -> str:
+    """The one format of a directory's files."""
+    names = sorted(file.name for file in Path(path).rglob("*") if file.is_file() and file.name[0] not in "._")
+    found = sorted({known.name for name in names if (known := by_suffix(name)) is not None})
+    if len(found) == 1:
+        return found[0]
+    what = f"files of several formats ({', '.join(found)})" if found else "no file whose suffix tells a format"
+    raise UsageError(f"{path!r} is a directory with {what}; say which with --format. {did_you_mean('', FORMATS)}")

@@ -1,0 +1,70 @@
+"""Which Python the workers of a local session run: that of the program, unless somebody chose another.
+
+Spark takes ``python3`` by default, whatever runs the program. Where another one comes first in the path, each task
+would die for want of Timeloom, under pages of Java.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from timeloom.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT = "python3"
+CHOSEN = ("spark.sql.execution.pyspark.python", "spark.pyspark.python")
+"""Settings by which a user names the workers' Python; the first also holds in a session that runs already."""
+
+_NEEDED = ("timeloom", "numba", "numpy", "pyarrow")
+_QUESTION = f"""
+import importlib.util, sys
+print(sys.version_info[:2] == {sys.version_info[:2]}, all(importlib.util.find_spec(name) for name in {_NEEDED}))
+"""
+
+
+def use_own_python(spark: "SparkSession") -> None:
+    """Let workers on this machine run the program's Python; where that cannot be arranged, say what to set."""
+    if os.environ.get("PYSPARK_PYTHON"):
+        return
+    context = _classic_context(spark)
+    if context is not None:
+        if context.pythonExec == DEFAULT and context.master.startswith("local") and not _chosen(spark):
+            context.pythonExec = sys.executable
+    elif "SPARK_LOCAL_REMOTE" in os.environ and not _chosen(spark):
+        _require(os.environ.get("PYSPARK_DRIVER_PYTHON") or DEFAULT)
+
+
+def _classic_context(spark: "SparkSession") -> Any:
+    """The object in which a classic session notes the workers' Python; on Connect there is none."""
+    module = type(spark).__module__
+    found = sys.modules.get("pyspark.core.context")
+    if module.startswith("pyspark.sql.connect") or found is None:
+        return None
+    return found.SparkContext._active_spark_context
+
+
+def _chosen(spark: "SparkSession") -> bool:
+    return any(spark.conf.get(name, None) for name in CHOSEN)
+
+
+@cache
+def _require(command: str) -> None:
+    """Refuse to make plans for workers that cannot run them."""
+    path = shutil.which(command)
+    if path is not None and os.path.dirname(path) == os.path.dirname(sys.executable):
+        return
+    answer = ""
+    if path is not None:
+        answer = subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, check=False).stdout.strip()
+    if answer != "True True":
+        found = f"{command!r}, which is {path!r}" if path else f"{command!r}, which is not in the path"
+        raise UsageError(
+            f"workers of this session run {found}, and it has no Timeloom, or another version of Python than this "
+            f'program; run spark.conf.set("{CHOSEN[0]}", "{sys.executable}"), or set PYSPARK_PYTHON="{sys.executable}" '
+            "before the program starts"
+        )

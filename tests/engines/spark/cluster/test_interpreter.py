@@ -1,0 +1,79 @@
+"""Workers of a local session run the Python that runs the program, whatever ``python3`` is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from timeloom.engines.spark.cluster import interpreter
+from timeloom.errors import UsageError
+
+
+def without(*names):
+    return {name: value for name, value in os.environ.items() if name not in names}
+
+
+@pytest.mark.spark
+@pytest.mark.processes
+def test_a_plain_script_runs_though_another_python_comes_first_in_the_path(tmp_path):
+    """The other one is no Python at all: a worker that ran it would die."""
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 3\n")
+    other.chmod(0o755)
+    environment = without("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "VIRTUAL_ENV") | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(tmp_path),
+    }
+    command = [sys.executable, str(Path(__file__).with_name("plain_session.py"))]
+    run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stdout.splitlines()[-1:] == ["[(1, 4, 1), (5, 9, 1)]"], run.stderr[-3000:]
+
+
+@pytest.fixture
+def connect(monkeypatch):
+    """A local Connect session whose server was started by this process, without any setting."""
+    interpreter._require.cache_clear()
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    settings = {}
+    kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session", "conf": settings})
+    yield kind()
+    interpreter._require.cache_clear()
+
+
+def test_on_connect_one_sentence_says_what_to_set(connect, tmp_path, monkeypatch):
+    (tmp_path / "python3").write_text("#!/bin/sh\necho True False\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(UsageError, match=r'no Timeloom.*spark\.conf\.set\("spark\.sql\.execution\.pyspark\.python"'):
+        interpreter.use_own_python(connect)
+    connect.conf["spark.sql.execution.pyspark.python"] = sys.executable
+    interpreter.use_own_python(connect)
+
+
+def test_on_connect_a_python_that_has_all_is_fine(connect, tmp_path, monkeypatch):
+    (tmp_path / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    interpreter.use_own_python(connect)
+
+
+@pytest.mark.parametrize(
+    ("master", "settings", "expected"),
+    [
+        ("local[2]", {}, sys.executable),
+        ("spark://host:7077", {}, "python3"),
+        ("local[2]", {"spark.pyspark.python": "/opt/python"}, "python3"),
+    ],
+)
+def test_only_a_local_session_without_a_choice_is_changed(monkeypatch, master, settings, expected):
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    context = SimpleNamespace(pythonExec="python3", master=master)
+    monkeypatch.setattr(interpreter, "_classic_context", lambda spark: context)
+    interpreter.use_own_python(SimpleNamespace(conf=settings))
+    assert context.pythonExec == expected
