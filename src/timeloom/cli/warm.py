@@ -14,7 +14,7 @@ def command() -> None:
     """Compile the kernels for this machine and keep them; what is compiled already is only loaded.
 
     Kernels are compiled when a verb first needs them, which takes seconds. Run this after an installation, in the
-    recipe of a container image, or on the machines of a cluster; set NUMBA_CACHE_DIR to keep them in a place of your own.
+    recipe of a container image, or on the machines of a cluster; NUMBA_CACHE_DIR names a place of your own for them.
     """
     from timeloom.cli.warming import calls
     from timeloom.kernels.machine_code import cache_root
