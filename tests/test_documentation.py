@@ -83,6 +83,8 @@ def parse(words):
     """Read a command as the program would, down to the last option, and run nothing."""
     command, context = program(), None
     while True:
+        if words[1:] in (["--version"], ["--help"]):
+            return
         context = command.make_context(words[0], words[1:], parent=context)
         rest = [*getattr(context, "_protected_args", ()), *context.args]
         if not hasattr(command, "get_command"):

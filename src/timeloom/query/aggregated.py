@@ -25,6 +25,8 @@ FUNCTIONS = {
 }
 """Aggregates of SQL that verbs compute."""
 
+_DISTINCT = next(record.name for record in AGGREGATES.values() if "count(distinct {})" in record.sql)
+
 _KNOWN = {
     name for name, kind in exp.FUNCTION_BY_NAME.items() if isinstance(kind, type) and issubclass(kind, exp.AggFunc)
 }
@@ -126,7 +128,7 @@ def _read(run: Run, at: int, closing: int, around: str) -> tuple[str, Range | No
             raise run.fail(
                 at, f"{name}(DISTINCT …) is not computed {around}; expected COUNT(DISTINCT column); {_OTHERS}"
             )
-        function, begin = "count_distinct", begin + 1
+        function, begin = _DISTINCT, begin + 1
     _refuse_more(run, name, begin, closing, at, around)
     return function, (begin, closing)
 

@@ -171,7 +171,9 @@ def _checked(arrays: storage.Arrays, meta: dict[str, Any]) -> tuple[SharedIndex,
         storage.require(not settled or last == meta["last_start"], "the last start is another one")
     _check_identities(arrays, meta, settled)
     storage.require(meta.get("axis", True) is not None or not meta["events"], "there are events, but no axis")
-    return unpacked(arrays, meta), meta.get("edition")
+    edition = meta.get("edition")
+    storage.require(edition is None or (isinstance(edition, str) and edition.isalnum()), "the edition is no name")
+    return unpacked(arrays, meta), edition
 
 
 def _check_identities(arrays: storage.Arrays, meta: dict[str, Any], settled: int) -> None:
