@@ -273,7 +273,7 @@ def test_the_answer_is_of_the_first_tables_kind():
         assert type(found) is kind
     relation = duckdb.from_arrow(ROWS)
     assert tl.sql("select v from b where v > 2", b=relation).fetchall() == [(3,), (4,)]
-    assert tl.sql("select event, start, f.end from f for valid_time as of 4 order by event", f=forest).num_rows == 2
+    assert tl.sql("select id, start, f.end from f for valid_time as of 4 order by id", f=forest).num_rows == 2
 
 
 def test_names_of_tables_never_meet():
