@@ -60,7 +60,11 @@ def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Wor
     places = {name: f"c{position}" for position, name in enumerate(schema.names)}
     keys = [F.col(places[name]) for name in by] or [F.lit(0).alias("all")]
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    found = rows.toDF(*places.values()).groupBy(*keys).applyInArrow(task, numbered)
+
+    def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
+        return task(group)
+
+    found = rows.toDF(*places.values()).groupBy(*keys).applyInArrow(run, numbered)
     return found.toDF(*result.names)
 
 
