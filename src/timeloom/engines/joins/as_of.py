@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import in_parallel
+from timeloom.engines.resources.threads import aside, in_parallel
 from timeloom.engines.tables.gather import NO_ROW, Rows
 from timeloom.kernels import order
 from timeloom.kernels.neighbours import as_of as kernel
@@ -39,12 +39,12 @@ def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int
         columns=request.columns,
     )
     tolerance = distance_ticks(request.tolerance, tables.axis, MAX_TICK)
-    partners = partners_of(*tables.sides(), request, tolerance, threads)
+    partners = aside(partners_of, *tables.sides(), request, tolerance, threads)
     lefts: Rows | None = None
     if request.how == "inner":
         lefts = np.flatnonzero(partners != NO_ROW).astype(np.int32)
         partners = partners[lefts]
-    return Matched(tables.gathered(layout, lefts, partners, {}, threads), tables)
+    return Matched(aside(tables.gathered, layout, lefts, partners, {}, threads), tables)
 
 
 def partners_of(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from timeloom.engines.joins.as_of import Matched
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import chunks, in_parallel
+from timeloom.engines.resources.threads import aside, chunks, in_parallel
 from timeloom.engines.tables.gather import NO_ROW
 from timeloom.engines.tables.overlap import span_column
 from timeloom.kernels.neighbours import nearest as kernel
@@ -38,10 +38,10 @@ def nearest_tables(left: object, right: object, request: NearestRequest, threads
         columns=request.columns,
     )
     furthest = distance_ticks(request.max_distance, tables.axis, MAX_TICK)
-    lefts, rights, far = neighbours(*tables.sides(), request, furthest, threads)
+    lefts, rights, far = aside(neighbours, *tables.sides(), request, furthest, threads)
     absent = rights == NO_ROW
     made = {"distance": span_column(far, tables.axis, absent if absent.any() else None)}
-    return Matched(tables.gathered(layout, lefts, rights, made, threads), tables)
+    return Matched(aside(tables.gathered, layout, lefts, rights, made, threads), tables)
 
 
 def neighbours(left: Side, right: Side, keys: int, request: NearestRequest, furthest: int, threads: int) -> Found:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from timeloom.engines.joins.as_of import as_of_tables
 from timeloom.engines.joins.two_tables import TwoTables
 from timeloom.engines.local.stab import stab
-from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.validity import Quarantined, answer
 from timeloom.model.explanation import Explanation
@@ -17,7 +17,7 @@ from timeloom.model.stab import StabRequest
 
 def as_of(left: object, right: object, request: AsOfRequest) -> Any:
     """Give each left row the right row that is in force at its instant."""
-    result, tables = aside(as_of_tables, left, right, request, cores())
+    result, tables = as_of_tables(left, right, request, cores())
     return answer(result, tables.rejected, request.policy, tables.restore)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from timeloom.engines.joins.nearest import nearest_tables
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import aside, cores
+from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.validity import answer
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import NearestRequest
@@ -12,7 +12,7 @@ from timeloom.model.neighbours import NearestRequest
 
 def nearest(left: object, right: object, request: NearestRequest) -> Any:
     """Find the k nearest right rows of each left row."""
-    result, tables = aside(nearest_tables, left, right, request, cores())
+    result, tables = nearest_tables(left, right, request, cores())
     return answer(result, tables.rejected, request.policy, tables.restore)
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.validity import answer
 from timeloom.engines.timelines.splitting import split_table
@@ -12,5 +11,5 @@ from timeloom.model.sequenced import SplitRequest
 def split(df: object, request: SplitRequest) -> Any:
     """Cut each row at the lines of a grid."""
     table, restore = to_arrow(df, "input")
-    result, rejected = aside(split_table, table, request)
+    result, rejected = split_table(table, request)
     return answer(result, rejected, request.policy, restore)

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.tables.validity import admit
@@ -21,7 +22,7 @@ def lanes_table(table: pa.Table, request: LanesRequest, threads: int = 1) -> tup
         raise UsageError(f"the table has a column {request.name!r} already; give the lanes another name=")
     admitted = admit(table, request.period, "input", request.policy)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, list(request.by))
-    found = lanes_of(grouped.starts, grouped.ends, grouped.groups, threads)
+    found = aside(lanes_of, grouped.starts, grouped.ends, grouped.groups, threads)
     return admitted.table.append_column(request.name, pa.array(found, pa.int64())), admitted.rejected
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.grid_lines import lines_of, refuse_endless
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
@@ -14,7 +15,7 @@ from timeloom.model.sequenced import SplitRequest
 def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Table]:
     """Cut each row at the lines of a grid; rejected rows come beside."""
     admitted = admit(table, request.period, "input", request.policy)
-    found = _pieces(admitted, request)
+    found = aside(_pieces, admitted, request)
     rows = take_rows(admitted.table, pa.array(found.rows))
     bounds = [*found.starts[:1].tolist(), *np.setdiff1d(found.ends, admitted.ends)[:1000].tolist()]
     writer = PeriodWriter.of([admitted.ticks], request.policy, bounds, wide=False)
