@@ -18,6 +18,7 @@ JOINS = (
     ("overlaps | meets", "semi", "events", "end"),
     ("equals", "left", "events", "events"),
     ("iseql.before", "inner", "start", "start"),
+    ("during | equals", "full", "events", "events"),
 )
 ODD = (-(2**63), -(2**62), -2, -1, 0, 1, 2, 3, 63, 64, 2**31, 2**62, 2**63 - 2, 2**63 - 1)
 

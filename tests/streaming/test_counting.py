@@ -54,6 +54,7 @@ def test_counts_leave_at_the_end_of_each_row(left, right, cut, promised, ends):
     )
     assert found == expected
     assert count.state_size == 0
+    assert sum(p.used for p in parts) == sum(time <= seen for span in (*left, *right) for time in span)
 
 
 COUNTED = {
@@ -115,3 +116,4 @@ def test_bad_events_do_not_count():
     first = count.push(part([(0, 5)], 0, 5), stray, until=5)
     assert first.counts.tolist() == [0]
     assert [refused.verdicts.tolist() for refused in first.refused] == [[NEVER_STARTED]]
+    assert first.used == 2

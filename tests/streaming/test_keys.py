@@ -59,7 +59,7 @@ def joined(left: pa.Table, right: pa.Table, name: str, how: str) -> list[tuple]:
     with_keys = (table.filter(table["k"].is_valid()) for table in (left, right))
     keyed = [table.set_column(0, "k", pc.add(table["k"], 0.0)) for table in with_keys]
     found = tl.join(*keyed, name, on="k", how=how)
-    partners = found["id_right"].to_pylist() if how in ("inner", "left") else [None] * len(found)
+    partners = [None] * len(found) if how in ("semi", "anti") else found["id_right"].to_pylist()
     return sorted(zip(found["id"].to_pylist(), partners, strict=True), key=repr)
 
 
@@ -83,10 +83,12 @@ def test_the_whole_stream_equals_the_join_of_the_tables(how, name, left, right, 
         first = max(first, last + 1)
     found += join.close().to_pylist()
     assert join.take_rejected()["reason"].to_pylist() == ["has no key"] * keyless
+    given = sum(len(delivered(*side, 0, LAST)) for side in zip((left, right), both, kinds, strict=True))
+    assert join.tally == (given, given - keyless, 0, keyless)
     pairs = sorted(((row["left_id"], row.get("right_id")) for row in found), key=repr)
     assert pairs == joined(whole(left, kinds[0]), whole(right, kinds[1]), name, how)
     for row in found:
-        key = left[row["left_id"]][0]
+        key = left[row["left_id"]][0] if row["left_id"] is not None else right[row["right_id"]][0]
         assert row["k"] == key or (row["k"] != row["k"] and key != key)
 
 
@@ -130,6 +132,30 @@ def test_equal_values_are_one_key_in_the_type_of_the_left_side(case):
         assert found.schema.field("k").type == left
         assert found.num_rows == 1
         assert found["k"].to_pylist() == [value]
+
+
+@pytest.mark.parametrize("case", ["widths", "numbers", "scales", "text", "dictionaries", "units", "dates"])
+def test_keys_of_the_right_side_alone_are_in_the_type_of_both(case):
+    (left, value), (right, other) = EQUAL[case]
+    whole = tl.join(
+        pa.table({"k": pa.array([value], left), "start": [0], "end": [9]}),
+        pa.table({"k": pa.array([other], right), "start": [0], "end": [9]}),
+        on="k",
+        how="full",
+    )
+    join = StreamJoin("after", on="k", how="full")
+    found = pa.concat_tables([join.push(events(left, value), events(right, other), until=1), join.close()])
+    assert found.schema.field("k").type == whole.schema.field("k").type
+    assert found["k"].to_pylist() == whole["k"].to_pylist() * 2
+    assert [(row["left_id"], row["right_id"]) for row in found.to_pylist()] == [(0, None), (None, 0)]
+
+
+def test_keys_that_the_type_of_both_cannot_hold_are_refused():
+    join = StreamJoin(on="k", how="full")
+    join.push(events(pa.float64(), 1.5), None, until=0)
+    with pytest.raises(InvalidInputError, match="not all of its values fit into double"):
+        join.push(None, events(pa.int64(), 2**53 + 1), until=1)
+    assert join.tally == (1, 0, 1, 0)
 
 
 @pytest.mark.parametrize(

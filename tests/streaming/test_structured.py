@@ -72,7 +72,7 @@ def test_unmatched_rows_and_late_events_without_keys(session, tmp_path):
     }
 
 
-@pytest.mark.parametrize("how", ["semi", "anti"])
+@pytest.mark.parametrize("how", ["semi", "anti", "full"])
 def test_single_rows(session, tmp_path, how):
     left, right = tmp_path / "left", tmp_path / "right"
     write(left, 0, endpoints(LEFT, 0, END))
@@ -82,13 +82,18 @@ def test_single_rows(session, tmp_path, how):
     holds, expected = RELATIONS["contains"], []
     for key, spans in LEFT.items():
         pairs = join_pairs(spans, RIGHT[key], holds)
+        if how == "full":
+            expected += [(key, i, j, certain_from(holds, spans[i], RIGHT[key][j]), None) for i, j in pairs]
+            for j in anti_rows([pair[::-1] for pair in pairs], len(RIGHT[key])):
+                at = alone_from(lambda s, r: holds(r, s), RIGHT[key][j], spans, END)
+                expected.append((key, None, j, at, None))
         for i in semi_rows(pairs) if how == "semi" else anti_rows(pairs, len(spans)):
             if how == "semi":
                 at = min(certain_from(holds, spans[i], RIGHT[key][j]) for a, j in pairs if a == i)
             else:
                 at = alone_from(holds, spans[i], RIGHT[key], END)
             expected.append((key, i, None, at, None))
-    assert found_in(session, tmp_path / "out") == sorted(expected)
+    assert found_in(session, tmp_path / "out") == sorted(expected, key=repr)
 
 
 def test_refused_events_have_reasons(session, tmp_path):
@@ -187,8 +192,8 @@ def test_what_is_refused_before_it_starts(spark, session, tmp_path):
         stream_join(events.selectExpr("id", "1 AS time", "event"), events)
     with pytest.raises(InvalidInputError, match="do not share a time axis"):
         stream_join(events.selectExpr("id", "CAST(time AS TIMESTAMP_NTZ) AS time", "event"), events)
-    with pytest.raises(UsageError, match="how='full' is unknown"):
-        stream_join(events, events, how="full")
+    with pytest.raises(UsageError, match="how='sideways' is unknown"):
+        stream_join(events, events, how="sideways")
     elsewhere = spark.newSession()
     plain = stream(elsewhere, tmp_path / "in")
     with pytest.raises(UsageError, match="keep their state in RocksDB"):

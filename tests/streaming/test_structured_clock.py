@@ -126,16 +126,22 @@ def test_keys_of_any_name_and_type(session, tmp_path):
         "timestamp_ntz'2024-03-10 02:30:00'",
         "key = 'a'",
         "9007199254740993L",
-        "CAST(-5 AS TINYINT)",
+        "{wide}",
         "float(0.1)",
     ]
 
-    def side(folder, zero):
+    wide = "CASE WHEN key = 'n' THEN 1099511627776L ELSE -5L END"
+
+    def side(folder, zero, wide):
         frame = stream(session, folder)
-        columns = [F.expr(kinds[at % len(kinds)].format(zero=zero)).alias(name) for at, name in enumerate(NAMES)]
+        columns = [
+            F.expr(kinds[at % len(kinds)].format(zero=zero, wide=wide)).alias(name) for at, name in enumerate(NAMES)
+        ]
         return frame.select(*columns, "id", "time", "event", "key")
 
-    frame = stream_join(side(left, "0.0D"), side(right, "-0.0D"), "intersects", on=[*NAMES, "key"])
+    frame = stream_join(
+        side(left, "0.0D", "CAST(-5 AS TINYINT)"), side(right, "-0.0D", wide), "intersects", on=[*NAMES, "key"]
+    )
     names = [*(f"k{at}" for at in range(len(NAMES))), "key", "left_id", "right_id", "at", "reason"]
     run_to_files(frame.toDF(*names), tmp_path / "out", tmp_path / "checkpoint")
     rows = {(row.left_id, row.right_id): row for row in session.read.parquet(str(tmp_path / "out")).collect()}
@@ -151,6 +157,7 @@ def test_keys_of_any_name_and_type(session, tmp_path):
     assert (bytes(first.k3), bytes(second.k3), first.k4) == (b"\x00\xff", b"", date(1500, 1, 1))
     assert first.k6 == datetime(2024, 3, 10, 2, 30)
     assert (first.k7, first.k8, first.k9, rows[5, None].k1) == (True, 9007199254740993, -5, None)
+    assert (rows[5, None].k9, rows[None, 6].k9) == (-5, 1 << 40)
     zoned = session.sql("SELECT timestamp'2024-11-03 01:30:00.000001' AS t").collect()[0].t
     assert first.k5 == zoned
 

@@ -86,7 +86,8 @@ def test_refused_events_are_kept_with_their_reason():
         events([("r", 1, "start")]),
         until=3,
     )
-    join.push(events([("d", 2, "start")]), None, until=4)
+    join.push(events([("d", 2, "start"), ("e", 5, "start")]), None, until=4)
+    assert join.tally == (8, 2, 1, 5)
     assert join.take_rejected().to_pylist() == [
         {"side": "left", "id": None, "time": "3", "reason": "has no time or no id"},
         {"side": "left", "id": "c", "time": "3", "reason": "is neither a start nor an end"},
@@ -143,6 +144,7 @@ def test_keys(left, right, cuts, how):
     assert sorted(((row["left_id"], row.get("right_id")) for row in found), key=repr) == sorted(expected, key=repr)
     assert all(row["key"] == left[row["left_id"]][0] for row in found)
     assert (join.state_size, join.take_rejected().num_rows) == (0, 0)
+    assert join.tally == (2 * len(left) + 2 * len(right),) * 2 + (0, 0)
 
 
 def test_a_missing_key_equals_nothing():
@@ -171,8 +173,8 @@ def test_wrong_tables():
         join.push(events([("a", 2, "start")]))
     with pytest.raises(InvalidInputError, match="do not share a time axis"):
         join.push(None, events([(1, date(2024, 1, 1), "start")]))
-    with pytest.raises(UsageError, match="how='outer' is unknown"):
-        StreamJoin(how="outer")
+    with pytest.raises(UsageError, match="how='sideways' is unknown"):
+        StreamJoin(how="sideways")
 
 
 @settings(max_examples=40, deadline=None)

@@ -37,7 +37,7 @@ def stream_join(
     on
         Equality keys. Each key has a state of its own; without keys there is one state, and one task.
     how
-        ``"inner"``, ``"left"``, ``"semi"`` or ``"anti"``.
+        ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
     watermark
         How late events may be, for both streams; None if they have watermarks already.
     left_arrives, right_arrives
@@ -53,7 +53,7 @@ def stream_join(
     """
     from timeloom.engines.spark.cluster.interpreter import use_own_python
     from timeloom.engines.tables.frames import is_spark
-    from timeloom.streaming.operator import check_options
+    from timeloom.streaming.operator import checked_how
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import Columns, key_columns
     from timeloom.streaming.structured import stream_join as run
@@ -61,7 +61,7 @@ def stream_join(
     for side, frame in (("left", left), ("right", right)):
         if not is_spark(frame):
             raise UsageError(f"the {side} input is a {type(frame).__name__}; stream_join takes streaming DataFrames")
-    check_options(how, left_arrives, right_arrives)
+    kind = checked_how(how, left_arrives, right_arrives)
     use_own_python(left.sparkSession)
     wanted, arrivals = find_relation(relation, delta=delta, epsilon=epsilon), (left_arrives, right_arrives)
-    return run(left, right, Plan(wanted, how, arrivals, key_columns(on)), watermark, Columns.of(columns))
+    return run(left, right, Plan(wanted, kind, arrivals, key_columns(on)), watermark, Columns.of(columns))

@@ -27,12 +27,13 @@ UNREAD = -1
 
 
 class Counted(NamedTuple):
-    """Left rows whose counts are final: their ids, counts and the instants of that; and the refused events."""
+    """Left rows whose counts are final, with the instants of that; the events refused, and how many were used."""
 
     ids: Ids
     counts: Ids
     instants: Ticks
     refused: tuple[Refused, ...]
+    used: int
 
 
 class EndpointCount(Guarded):
@@ -105,7 +106,7 @@ class EndpointCount(Guarded):
             self._read(count.less, less, times, complete)
         for counter in (STARTED, ENDED):
             self._counters[counter] += times[counter].size
-        return self._final(refused(events))
+        return self._final(refused(events), len(events))
 
     def _remember(self, begun: Rows, over: Rows) -> None:
         """Keep new left rows, and note the ends of those that are kept."""
@@ -125,7 +126,7 @@ class EndpointCount(Guarded):
         passed = np.searchsorted(times[reading.counter], instants[due], side="right")
         values[due] = self._counters[reading.counter] + passed
 
-    def _final(self, bad: tuple[Refused, ...]) -> Counted:
+    def _final(self, bad: tuple[Refused, ...], taken: int) -> Counted:
         """Let go of the rows for which everything has been read."""
         done = (self._pending[FIRST_VALUE:] != UNREAD).all(axis=0)
         rows, self._pending = self._pending[:, done], self._pending[:, ~done]
@@ -136,4 +137,4 @@ class EndpointCount(Guarded):
             for reading in count:
                 if reading is not None:
                     np.maximum(instants, reading.known(rows[START], rows[END]), out=instants)
-        return Counted(rows[ID], counts, instants, bad)
+        return Counted(rows[ID], counts, instants, bad, taken - sum(len(some.verdicts) for some in bad))

@@ -63,6 +63,15 @@ class Events(NamedTuple):
         return Events(*(np.concatenate(pair) for pair in zip(self, more, strict=True))) if self.ids.size else more
 
 
+class Tally(NamedTuple):
+    """What became of events: ``events`` is always ``used + held + refused``, since none is lost without a word."""
+
+    events: int
+    used: int
+    held: int
+    refused: int
+
+
 class Refused(NamedTuple):
     """Events of one side that take no part, each with the number of its reason."""
 
@@ -99,6 +108,11 @@ class Intake:
         self.clock = clock
         for side, (ids, times, starting, ends) in zip(self.sides, held, strict=True):
             side.held = Events(ids, times, starting.astype(np.bool_), ends)
+
+    @property
+    def waiting(self) -> int:
+        """How many events are held back."""
+        return sum(side.held.ids.size for side in self.sides)
 
     @property
     def first_held(self) -> int:

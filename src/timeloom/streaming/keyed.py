@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.key_types import as_key, common_type
 from timeloom.errors import InvalidInputError
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.guarding import Guarded, guarded
@@ -19,11 +20,13 @@ class Keys:
     """The values of key columns as numbers, and back.
 
     Equal values are one key: 1 and 1.0, 0.0 and -0.0, equal instants of different units, and all NaNs. Results have the
-    left side's values in its types, since each of them has a left row.
+    left side's values in its types where each of them has a left row. Keys that are ``shared`` may come from the right
+    side alone, and have the type that holds the values of both sides, as far as these have come.
     """
 
-    def __init__(self, columns: tuple[str, ...]) -> None:
+    def __init__(self, columns: tuple[str, ...], *, shared: bool = False) -> None:
         self.columns = columns
+        self.shared = shared
         self._types: dict[str, list[pa.DataType]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._values: dict[int, tuple[object, ...]] = {}
@@ -33,13 +36,14 @@ class Keys:
         """The number of each row's key, and which rows have none: a null equals nothing."""
         if not self.columns:
             return np.zeros(len(table), np.int64), np.zeros(len(table), np.bool_)
-        self._check_types([table.schema.field(name).type for name in self.columns], side)
+        self._check_types(table, side)
         values = list(zip(*(hashable(table[name]) for name in self.columns), strict=True))
         missing = np.array([any(one is None for one in value) for value in values], np.bool_)
         return np.array([self._number(value, decides=side == "left") for value in values], np.int64), missing
 
-    def _check_types(self, types: list[pa.DataType], side: str) -> None:
-        """Keys of one side keep their types; those of both sides can be equal."""
+    def _check_types(self, table: pa.Table, side: str) -> None:
+        """Keys of one side keep their types; those of both sides can be equal, and have a type that holds them."""
+        types = [table.schema.field(name).type for name in self.columns]
         for name, kind, known in zip(self.columns, types, self._types.get(side, types), strict=True):
             if not kind.equals(known):
                 raise InvalidInputError(
@@ -50,16 +54,24 @@ class Keys:
         for name, kind, theirs in zip(self.columns, types, other, strict=True):
             if family(kind) != family(theirs) and not (pa.types.is_null(kind) or pa.types.is_null(theirs)):
                 raise InvalidInputError(f"the keys {name!r} ({kind}) and {name!r} ({theirs}) cannot be equal; cast one")
+            if self.shared:
+                as_key(table[name], common_type(kind, theirs) or kind, name)
         self._types[side] = types
 
     def arrays(self, number: int | None, size: int) -> dict[str, pa.Array]:
         """The key columns of this many rows of one key."""
-        types = self._types.get("left") or self._types.get("right") or [pa.null()] * len(self.columns)
+        types = self._result_types()
         values = (None,) * len(self.columns) if number is None or not self.columns else self._values[number]
         return {
-            name: pa.repeat(pa.scalar(value, kind), size)
+            name: pa.repeat(_scalar(value, kind), size)
             for name, value, kind in zip(self.columns, values, types, strict=True)
         }
+
+    def _result_types(self) -> list[pa.DataType]:
+        left, right = (self._types.get(side) for side in ("left", "right"))
+        if left and right and self.shared:
+            return [common_type(*kinds) or kinds[0] for kinds in zip(left, right, strict=True)]
+        return left or right or [pa.null()] * len(self.columns)
 
     def keep_only(self, used: set[int]) -> None:
         """Forget the keys that are not in use, once there are many of them."""
@@ -106,6 +118,12 @@ class KeyedJoin(Guarded):
         """Rows that are kept because they may still match."""
         return sum(join.state_size for join in self._joins.values())
 
+    @property
+    @guarded
+    def waiting(self) -> int:
+        """How many events are held back."""
+        return sum(join.intake.waiting for join in self._joins.values())
+
     @guarded
     def used_ids(self, side: int) -> Ids:
         """The ids of a side's rows that are open or may still match, and of events held back."""
@@ -138,6 +156,14 @@ class KeyedJoin(Guarded):
         else:
             self._joins[key] = join
         return Keyed(key, emitted)
+
+
+def _scalar(value: object, kind: pa.DataType) -> pa.Scalar:
+    """A value in a type that holds it; Arrow makes no decimals of floats, nor the other way, but casts them."""
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.scalar(value).cast(kind)
 
 
 def _by_key(events: Events, keys: Ids) -> Iterator[tuple[int, Events]]:

@@ -1,11 +1,11 @@
 """The streaming join on arrays: endpoint events in, certain pairs out."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.streaming.agenda import empty_agenda, more_room
@@ -49,6 +49,7 @@ from timeloom.kernels.streaming.layout import (
     STATE_SIZE,
     TIME,
     WAITERS,
+    WAITING_SIDE,
     WANTED,
     WHOLE,
 )
@@ -57,7 +58,8 @@ from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.plain_sweep import sweep_plain
 from timeloom.kernels.streaming.planned_sweep import advance
 from timeloom.kernels.streaming.scan import BUFFER
-from timeloom.kernels.streaming.unmatched import next_review
+from timeloom.kernels.streaming.unmatched import kept_sides, next_review
+from timeloom.model.join import choose, join_kind
 from timeloom.model.options import checked
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
@@ -67,25 +69,35 @@ from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
 from timeloom.streaming.restoring import CLOCK, sound_arrays
 from timeloom.streaming.rules import directly, is_near, rules_of
 
-HOWS = ("inner", "left", "semi", "anti")
+HOWS = ("inner", "left", "right", "full", "semi", "anti")
+"""The kinds of join, in the order of their codes in the sweep."""
 
 
-def check_options(how: str, left: str, right: str) -> None:
-    """Refuse unknown kinds of join and of arrival."""
-    for option, value, known in (("how", how, HOWS), ("left", left, ARRIVALS), ("right", right, ARRIVALS)):
-        if not isinstance(value, str) or value not in known:
-            raise UsageError(f"{option}={shown(value)} is unknown. {did_you_mean(value, known)}")
+def checked_how(how: str, left: str, right: str) -> str:
+    """The kind of join; unknown ones, and unknown kinds of arrival, are refused."""
+    choose("left", left, ARRIVALS)
+    choose("right", right, ARRIVALS)
+    return join_kind(how, HOWS)
 
 
 class Emitted(NamedTuple):
-    """What has become certain: pairs, single left rows, and the events that were refused."""
+    """What has become certain: pairs, single rows with their sides; the events refused, and how many were used."""
 
     lefts: Ids
     rights: Ids
     instants: Ticks
     rows: Ids
     row_instants: Ticks
+    row_sides: Ids
     refused: tuple[Refused, ...]
+    used: int = 0
+
+    def alone(self) -> Iterator[tuple[int, Ticks, Ids]]:
+        """The single rows of each side that has some: their instants and ids."""
+        for side in (0, 1):
+            own = self.row_sides == side
+            if own.any():
+                yield side, self.row_instants[own], self.rows[own]
 
 
 class EndpointJoin(Guarded):
@@ -109,8 +121,7 @@ class EndpointJoin(Guarded):
         lazy: bool = True,
     ) -> None:
         super().__init__()
-        check_options(how, left, right)
-        self.how = how
+        self.how = how = checked_how(how, left, right)
         self.intake = Intake(left, right)
         self.counters = Counters()
         boxes = relation.boxes(axis)
@@ -125,7 +136,7 @@ class EndpointJoin(Guarded):
         self._opened = empty_rows(32)
         self._maps = empty_maps(2, 64)
         self._agenda = empty_agenda(64)
-        self._waiters = np.empty((3, 64), np.int64)
+        self._waiters = np.empty((WAITING_SIDE + 1, 64), np.int64)
         self._state = np.zeros(STATE_SIZE, np.int64)
         self._state[BEFORE] = MIN_TICK
         for side, arrival in enumerate((left, right)):
@@ -158,8 +169,7 @@ class EndpointJoin(Guarded):
     @guarded
     def is_idle(self) -> bool:
         """Whether there is nothing to keep: no row, no plan, no event held back."""
-        held = any(side.held.ids.size for side in self.intake.sides)
-        return not (held or self.state_size or self.open_rows) and self.next_instant == FOREVER
+        return not (self.intake.waiting or self.state_size or self.open_rows) and self.next_instant == FOREVER
 
     @guarded
     def used_ids(self, side: int) -> Ids:
@@ -197,7 +207,7 @@ class EndpointJoin(Guarded):
         self._maps = filled(stored.left_live, stored.right_live)
         self._agenda = empty_agenda(len(stored.plans) + 64)
         self._agenda[HEAP, : len(stored.plans)] = stored.plans
-        self._waiters = np.concatenate([stored.waiters, np.empty((3, 64), np.int64)], axis=1)
+        self._waiters = np.concatenate([stored.waiters, np.empty((WAITING_SIDE + 1, 64), np.int64)], axis=1)
 
     @checked
     @guarded
@@ -213,14 +223,16 @@ class EndpointJoin(Guarded):
     def close(self) -> Emitted:
         """End both streams: what is open never ends."""
         emitted = self._advance(Events.none(), Events.none(), FOREVER)
-        if self.how not in ("left", "anti"):
-            return emitted
-        alive = contents(self._maps, 0)
-        alone = alive[NAME][alive[MARK] != MATCHED]
-        return emitted._replace(
-            rows=np.concatenate([emitted.rows, alone]),
-            row_instants=np.concatenate([emitted.row_instants, np.full(alone.size, FOREVER)]),
-        )
+        for side, kept in enumerate(kept_sides(HOWS.index(self.how))):
+            if kept:
+                alive = contents(self._maps, side)
+                alone = alive[NAME][alive[MARK] != MATCHED]
+                emitted = emitted._replace(
+                    rows=np.concatenate([emitted.rows, alone]),
+                    row_instants=np.concatenate([emitted.row_instants, np.full(alone.size, FOREVER)]),
+                    row_sides=np.concatenate([emitted.row_sides, np.full(alone.size, side)]),
+                )
+        return emitted
 
     def _advance(self, left: Events, right: Events, complete: int) -> Emitted:
         events, state = self.intake.take(left, right, complete), self._state
@@ -229,12 +241,14 @@ class EndpointJoin(Guarded):
         if complete == FOREVER or (len(events) and max(-int(events[0, KNOWN]), int(events[-1, KNOWN])) > NEAR_TICK):
             self._take_care()
         self._opened = admitted(events, self._opened, state)
+        bad, taken = refused(events), len(events)
         if complete == FOREVER:
             events, self._opened = np.concatenate([events, endings(self._opened)]), empty_rows(32)
         sweep = self._sweep_plain if self._plain else self._sweep
         pairs, rows = sweep(events, complete)
         self.counters.add(state[[SCANS, GETNEXT, CANDIDATES, PAIRS]], 0)
-        return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], refused(events))
+        used = taken - sum(len(some.verdicts) for some in bad)
+        return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], rows[2], bad, used)
 
     def _take_care(self) -> None:
         """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
@@ -277,7 +291,7 @@ class EndpointJoin(Guarded):
                 pairs = self._with_room(pairs, len(events))
         if len(events):
             self._pairs_per_event = int(state[PAIRS]) / len(events)
-        return pairs[:, : state[PAIRS]], np.empty((2, 0), np.int64)
+        return pairs[:, : state[PAIRS]], np.empty((3, 0), np.int64)
 
     def _with_room(self, pairs: Cells, events: int) -> Cells:
         """Make room for the next instant, and for as many pairs as the events so far let expect."""

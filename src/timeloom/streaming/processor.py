@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded
-from timeloom.errors import StorageError
 from timeloom.kernels.streaming.arrival import UNREADABLE
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
@@ -19,6 +18,7 @@ from timeloom.streaming.intake import REASONS, Events
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import Emitted, EndpointJoin
 from timeloom.streaming.storage import VERSION, malformed, seal, unseal
+from timeloom.streaming.versions import migrated, require_known
 
 STATE = "version INT, body BINARY, names STRING"
 KEY, WHOLE_QUERY = "key", "?"
@@ -94,7 +94,10 @@ class JoinProcessor(StatefulProcessor):
         complete = watermark * MILLISECOND if watermark else MIN_TICK
         join, names = self._load(complete)
         left, right = (self._events(frame, side, names[side]) for side in (0, 1))
+        coming = join.intake.waiting + left.ids.size + right.ids.size
         emitted = join.push(left, right, complete)
+        refused = sum(len(some.verdicts) for some in emitted.refused)
+        assert coming == emitted.used + join.intake.waiting + refused, "an event was lost"
         answer = [*_results(emitted, names), *self._unreadable(frame)]
         self._save(join, names)
         for result in answer:
@@ -113,8 +116,8 @@ class JoinProcessor(StatefulProcessor):
         try:
             if self.state.exists():
                 version, body, begun = self.state.get()
-                _same_version(version)
-                unseal(bytes(body), self.query, begun)
+                require_known(version)
+                unseal(bytes(body), self.query, begun, version)
             else:
                 self.state.update((VERSION, seal([np.zeros(1, np.int64)], self.query, self.query), self.query))
         finally:
@@ -130,8 +133,8 @@ class JoinProcessor(StatefulProcessor):
             join.intake.clock = complete
         else:
             version, body, known = self.state.get()
-            _same_version(version)
-            join.restore(unseal(bytes(body), self.query, known))
+            require_known(version)
+            join.restore(migrated(unseal(bytes(body), self.query, known, version), version))
             dumped = _parsed(known)
             for number, side in enumerate(names):
                 side.load(dumped[number], join.used_ids(number))
@@ -167,14 +170,6 @@ class JoinProcessor(StatefulProcessor):
         return [_refused(bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)]
 
 
-def _same_version(version: int) -> None:
-    if version != VERSION:
-        raise StorageError(
-            f"the checkpoint holds streaming state of version {version}, but this is version {VERSION}; "
-            "finish the query with the release that began it, or start from a new checkpoint"
-        )
-
-
 def _parsed(known: str) -> list[Any]:
     try:
         dumped = json.loads(known)
@@ -190,8 +185,9 @@ def _results(emitted: Emitted, names: tuple[Names, Names]) -> list[pd.DataFrame]
     found = []
     if emitted.lefts.size:
         found.append(_frame(left.values(emitted.lefts), right.values(emitted.rights), emitted.instants))
-    if emitted.rows.size:
-        found.append(_frame(left.values(emitted.rows), None, emitted.row_instants))
+    for side, instants, ids in emitted.alone():
+        values = names[side].values(ids)
+        found.append(_frame(None, values, instants) if side else _frame(values, None, instants))
     for refused in emitted.refused:
         ids = names[refused.side].values(refused.events.ids).to_pandas().astype(object)
         side = pd.Series(refused.side, index=ids.index)
@@ -200,10 +196,10 @@ def _results(emitted: Emitted, names: tuple[Names, Names]) -> list[pd.DataFrame]
     return found
 
 
-def _frame(left: pa.Array, right: pa.Array | None, instants: Any) -> pd.DataFrame:
+def _frame(left: pa.Array | None, right: pa.Array | None, instants: Any) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "left_id": left.to_pandas(),
+            "left_id": None if left is None else left.to_pandas(),
             "right_id": None if right is None else right.to_pandas(),
             "at": pd.array(instants, "Int64"),
             "reason": None,

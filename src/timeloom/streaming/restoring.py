@@ -16,6 +16,7 @@ from timeloom.kernels.streaming.layout import (
     UNTIL,
     WAITER,
     WAITING,
+    WAITING_SIDE,
     WHAT,
     WITNESS,
 )
@@ -60,7 +61,7 @@ SHAPES: dict[str, tuple[int | None, ...]] = {
     "left_live": (AFTER, None),
     "right_live": (AFTER, None),
     "plans": (None, 4),
-    "waiters": (3, None),
+    "waiters": (4, None),
 }
 
 
@@ -138,9 +139,12 @@ def _check_plans(stored: Stored) -> None:
 
 
 def _check_waiters(stored: Stored) -> None:
-    waiters, live = stored.waiters, stored.left_live
-    waiting = np.sort(live[KEY][live[MARK] == WAITING])
-    _require(np.array_equal(np.sort(waiters[WAITER]), waiting), "the rows that wait are not those that are marked so")
+    waiters, sides = stored.waiters, stored.waiters[WAITING_SIDE]
+    _require(bool(((sides == 0) | (sides == 1)).all()), "a row waits on no side")
+    for side, live in enumerate((stored.left_live, stored.right_live)):
+        waiting = np.sort(live[KEY][live[MARK] == WAITING])
+        told = np.sort(waiters[WAITER][sides == side])
+        _require(np.array_equal(told, waiting), "the rows that wait are not those that are marked so")
     _require(bool((waiters[UNTIL] >= stored.numbers[CLOCK]).all()), "a row waits for an instant that is complete")
-    right = int(stored.numbers[RIGHT_HANDLE])
-    _require(bool(((waiters[WITNESS] >= 0) & (waiters[WITNESS] < right)).all()), "a row waits for no row")
+    others = stored.numbers[[RIGHT_HANDLE, LEFT_HANDLE]][sides]
+    _require(bool(((waiters[WITNESS] >= 0) & (waiters[WITNESS] < others)).all()), "a row waits for no row")

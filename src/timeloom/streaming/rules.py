@@ -38,20 +38,22 @@ def rules_of(boxes: tuple[Box, ...], left: str = EVENTS, right: str = EVENTS) ->
     Where a row that is known to last for ever meets one whose end is awaited, a bound on the distance of their ends is
     certain at once or at the very end, which no decision of one box says; looking at the union does.
     """
-    decided = [_decision(decision, at_end=right == AT_END) for decision in decisions(boxes, left, right)]
+    at_end = (left == AT_END, right == AT_END)
+    decided = [_decision(decision, at_end) for decision in decisions(boxes, left, right)]
     union = _table([], LOOKS + 4)
     if len(decided) != 1 or {left, right} == {EVENTS, AT_START}:
         union = _union(boxes, _looks(boxes, (left, right)))
     return Rules(_table(decided, RULE_SIZE), union)
 
 
-def _decision(decision: Decision, *, at_end: bool) -> list[int]:
+def _decision(decision: Decision, at_end: tuple[bool, bool]) -> list[int]:
     box, left, right, left_decides, right_decides = decision
     inverse = box.inverse()
     constants = [NEVER if constant is None else constant for constant in (*left, *right)]
     tight = [*_bounds(box.tight() or Box()), *_bounds(inverse.tight() or Box())]
     sides = [int(left_decides), int(right_decides)]
-    return [*_bounds(box), *_bounds(inverse), *constants, *sides, *tight, _open_limit(box, at_end=at_end)]
+    limits = [_open_limit(box, at_end=at_end[1]), _open_limit(inverse, at_end=at_end[0])]
+    return [*_bounds(box), *_bounds(inverse), *constants, *sides, *tight, *limits]
 
 
 def _union(boxes: tuple[Box, ...], looks: list[list[int]]) -> NDArray[np.int64]:
@@ -97,7 +99,7 @@ def _bounds(box: Box) -> list[int]:
 
 
 def _open_limit(box: Box, *, at_end: bool) -> int:
-    """How long after the start of a left row that is still open a partner may still become known."""
+    """How long after the start of a row that is still open a partner may still become known, at its start or end."""
     (_, ss_high), (se_low, _), (_, es_high), (ee_low, _) = in_ticks(box.tight() or box)
     limits = [es_high if at_end else ss_high]
     for to_start, from_end in ((ss_high, se_low), (es_high, ee_low)):

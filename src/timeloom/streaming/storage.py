@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from timeloom.errors import StorageError
 
-VERSION = 4
-"""Of the layout of a stored state. A state of another version is refused, never guessed at."""
+VERSION = 5
+"""Of the layout of a stored state."""
 
 SEAL = 16
 """Bytes of a hash: first that of all that follows, then that of the query."""
@@ -31,10 +31,10 @@ def seal(arrays: list[NDArray[np.int64]], query: str, beside: str = "") -> bytes
     return _hash(content, beside) + content
 
 
-def unseal(stored: bytes, query: str, beside: str = "") -> list[NDArray[np.int64]]:
-    """Read arrays that were written for this query; anything else is a StorageError."""
+def unseal(stored: bytes, query: str, beside: str = "", version: int = VERSION) -> list[NDArray[np.int64]]:
+    """Read arrays that were written for this query in this version; anything else is a StorageError."""
     content = stored[SEAL:]
-    if len(content) < SEAL or not hmac.compare_digest(stored[:SEAL], _hash(content, beside)):
+    if len(content) < SEAL or not hmac.compare_digest(stored[:SEAL], _hash(content, beside, version)):
         raise StorageError(
             f"a streaming state of {len(stored):,} bytes is damaged: its hash does not match its content; "
             "restore the checkpoint from a copy, or start from a new one"
@@ -60,10 +60,10 @@ def malformed(what: str) -> StorageError:
     )
 
 
-def _hash(content: bytes, beside: str) -> bytes:
+def _hash(content: bytes, beside: str, version: int = VERSION) -> bytes:
     """Over all bytes, the version and the length of both texts: none can be moved from one to the other."""
     digest = hashlib.blake2b(content, digest_size=SEAL)
-    digest.update(f"{VERSION} {len(content)} {beside}".encode())
+    digest.update(f"{version} {len(content)} {beside}".encode())
     return digest.digest()
 
 

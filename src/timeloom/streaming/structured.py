@@ -96,11 +96,10 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: str | 
         .groupBy(KEY)
         .transformWithStateInPandas(JoinProcessor(named), schema, "Append", "EventTime")
     )
-    left_kinds = [sides[0].kind(name) for name in plan.keys]
     return joined.select(
         *(
-            F.expr(key_part(KEY, number, kind)).cast(own).alias(name)
-            for number, (name, kind, own) in enumerate(zip(plan.keys, kinds, left_kinds, strict=True))
+            F.expr(key_part(KEY, number, kind)).alias(name)
+            for number, (name, kind) in enumerate(zip(plan.keys, kinds, strict=True))
         ),
         F.expr(_id_back("left_id", ids[0])).alias("left_id"),
         F.expr(_id_back("right_id", ids[1])).alias("right_id"),

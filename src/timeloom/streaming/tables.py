@@ -15,10 +15,10 @@ from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import REASONS, Events, Ids, Refused
+from timeloom.streaming.intake import REASONS, Events, Ids, Refused, Tally
 from timeloom.streaming.keyed import Keyed, KeyedJoin, Keys
 from timeloom.streaming.names import Names
-from timeloom.streaming.operator import EndpointJoin, check_options
+from timeloom.streaming.operator import EndpointJoin, checked_how
 from timeloom.streaming.readers import Columns, Reading, key_columns, promised, read
 
 SIDES = ("left", "right")
@@ -34,8 +34,8 @@ class StreamJoin(Guarded):
     on
         Key columns that must be equal, in both tables. They are in the results, too.
     how
-        ``"inner"``, ``"left"``, ``"semi"`` or ``"anti"``. Left rows without a partner leave as soon as no later event
-        can give them one.
+        ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``. Rows without a partner leave as soon
+        as no later event can give them one.
     left, right
         How a side arrives: ``"events"`` (columns ``id``, ``time`` and ``event``, which says start or end), or whole
         rows (``id``, ``start``, ``end``; a null end is open) that are known at their ``"start"`` or at their ``"end"``.
@@ -68,15 +68,15 @@ class StreamJoin(Guarded):
         columns: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
-        check_options(how, left, right)
+        self.how = checked_how(how, left, right)
         self.relation = find_relation(relation, delta=delta, epsilon=epsilon)
-        self.how = how
         self.arrivals = (left, right)
         self.columns = Columns.of(columns)
         self.names = (Names("left"), Names("right"))
-        self.keys = Keys(key_columns(on))
+        self.keys = Keys(key_columns(on), shared=self.how in ("right", "full"))
         self.type: TimeType | None = None
         self._rejected: list[pa.Table] = []
+        self._given = self._used = self._refused = 0
         self._made: KeyedJoin | None = None
 
     @checked
@@ -98,6 +98,7 @@ class StreamJoin(Guarded):
         instant, self.type = promised(kind, until), kind
         for side, reading in enumerate(readings):
             if reading is not None:
+                self._given += len(reading.verdicts) + reading.events.ids.size
                 self._reject_unread(side, reading)
         (lefts, left_keys), (rights, right_keys) = (
             (Events.none(), np.empty(0, np.int64)) if reading is None else (reading.events, reading.keys)
@@ -115,6 +116,13 @@ class StreamJoin(Guarded):
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
         return 0 if self.type is None else self._join().state_size
+
+    @property
+    @guarded
+    def tally(self) -> Tally:
+        """How many events have come so far, and what became of them: used, held until their instant, or refused."""
+        held = 0 if self._made is None else self._made.waiting
+        return Tally(self._given, self._used, held, self._refused)
 
     @guarded
     def take_rejected(self) -> pa.Table:
@@ -143,6 +151,7 @@ class StreamJoin(Guarded):
             self._reject(number, ids, times, reading.verdicts)
 
     def _reject(self, number: int, ids: pa.Array, times: pa.Array, verdicts: Any) -> None:
+        self._refused += len(verdicts)
         side = pa.array([SIDES[number]] * len(verdicts))
         reasons = pa.array([REASONS[verdict] for verdict in verdicts])
         self._rejected.append(pa.table({"side": side, "id": ids, "time": times, "reason": reasons}))
@@ -155,31 +164,32 @@ class StreamJoin(Guarded):
 
     def _answer(self, found: list[Keyed]) -> pa.Table:
         for _, emitted in found:
+            self._used += emitted.used
             for refused in emitted.refused:
                 self._refuse(refused)
         parts = []
         for key, emitted in found:
             if emitted.lefts.size:
                 parts.append(self._table(key, emitted.lefts, emitted.rights, emitted.instants))
-            if emitted.rows.size:
-                parts.append(self._table(key, emitted.rows, None, emitted.row_instants))
+            for side, instants, ids in emitted.alone():
+                lefts, rights = (None, ids) if side else (ids, None)
+                parts.append(self._table(key, lefts, rights, instants))
         nothing = np.empty(0, np.int64)
         result = pa.concat_tables(parts) if parts else self._table(None, nothing, nothing, nothing)
         self._forget()
         return result
 
-    def _table(self, key: int | None, lefts: Ids, rights: Ids | None, instants: Ids) -> pa.Table:
-        """Results of one key, without copying them; a left row without partner has none on the right."""
-        left, right = self.names
-        columns = {"left_id": left.values(lefts)}
-        if self.how not in ("semi", "anti"):
-            columns["right_id"] = (
-                pa.nulls(lefts.size, right.type or pa.int64()) if rights is None else right.values(rights)
-            )
+    def _table(self, key: int | None, lefts: Ids | None, rights: Ids | None, instants: Ids) -> pa.Table:
+        """Results of one key, without copying them; a row without partner has none on the other side."""
+        columns = {
+            f"{names.side}_id": pa.nulls(instants.size, names.type or pa.int64()) if ids is None else names.values(ids)
+            for names, ids in zip(self.names, (lefts, rights), strict=True)
+            if names.side == "left" or self.how not in ("semi", "anti")
+        }
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
         is_open = instants == FOREVER if instants.size and instants.max() == FOREVER else None
         columns["at"] = kind.to_arrow(instants, is_open)
-        return pa.table({**self.keys.arrays(key, lefts.size), **columns})
+        return pa.table({**self.keys.arrays(key, instants.size), **columns})
 
     def _forget(self) -> None:
         """Let go of the ids of rows that are neither open nor live."""

@@ -18,9 +18,11 @@ TIME, WHAT, SIDE, HANDLE = range(4)
 FIRE, CHECK, EXPIRE = 1, 2, 4
 """What is planned for a row, as bits, in the order in which it is done at one instant."""
 
-INNER, LEFT, SEMI, ANTI = range(4)
+INNER, LEFT, RIGHT, FULL, SEMI, ANTI = range(6)
+"""The kinds of join; those up to ``FULL`` give pairs."""
+
 UNMATCHED, MATCHED, WAITING = range(3)
-"""Marks of left rows."""
+"""Marks of rows on sides whose rows without partner are asked for."""
 
 PAIRS, ROWS, PLANNED, DUE, WAITERS, BUFFERED, HANDLES, WHOLE, LATE = 0, 1, 2, 3, 4, 5, 7, 9, 11
 BEFORE, SCANS, GETNEXT, CANDIDATES, CURSOR, COMING, WANTED, FAR = range(13, 21)
@@ -30,18 +32,22 @@ rows in the buffer, the next handle, whether its rows come whole, and whether th
 instant before the one at work; what the scans have counted; the next event; how many events come at an instant, and how
 many pairs they may give; whether a row has come from near the ends of the axis, where sums must saturate."""
 
-WAITER, WITNESS, UNTIL = range(3)
-"""Unmatched left rows that nothing new can match: each waits for a witness, which may match up to an instant."""
+WAITER, WITNESS, UNTIL, WAITING_SIDE = range(4)
+"""Unmatched rows that nothing new can match, and their sides: each waits for a witness on the other side, which may
+match up to an instant."""
 
 LEFT_BOUNDS, RIGHT_BOUNDS, LEFT_READY, RIGHT_READY, DECIDES, TIGHT, OPEN_LIMIT = 0, 8, 16, 18, 20, 22, 38
-RULE_SIZE = 39
+RULE_SIZE = 40
 """The columns of the rules, which have a row per decision: the bounds of its box as seen from either side; how long
 after its start and its end a row of either side is ready; which sides may be ready last; the tight bounds as seen from
-either side; how long after the start of an open left row a partner may still become known."""
+either side; how long after the start of an open row of either side a partner may still become known."""
 
 LOOKS = 16
 """The columns of a union, which has a row per box: its bounds as seen from either side; and a row per distance from
 the start and from the end of a left and of a right row at which to look at it (four columns; unused ones are NEVER)."""
 
 LEFT_NAME, RIGHT_NAME, INSTANT = range(3)
-"""The rows of the pairs that are written. Single left rows have a name and an instant."""
+"""The rows of the pairs that are written."""
+
+ROW_NAME, ROW_INSTANT, ROW_SIDE = range(3)
+"""The same of single rows."""

@@ -127,10 +127,9 @@ def open_until(r_start: int, s_start: int, time: int, boxes: Boxes, number: int)
     distance = difference(s_start, r_start)
     if distance < boxes[number, 0] or distance > boxes[number, 1]:
         return NEVER
-    x_low, y_low = (
-        max(time + 1, difference(s_start, boxes[number, 3])),
-        max(time + 1, shifted(r_start, boxes[number, 4])),
-    )
+    soonest = shifted(time, 1)
+    x_low = max(soonest, difference(s_start, boxes[number, 3]))
+    y_low = max(soonest, shifted(r_start, boxes[number, 4]))
     x_high, y_high = difference(s_start, boxes[number, 2]), shifted(r_start, boxes[number, 5])
     lowest = max(boxes[number, 6], difference(y_low, x_high))
     highest = min(boxes[number, 7], difference(y_high, x_low))

@@ -12,7 +12,6 @@ from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.agenda import more_room, take_due, write
 from timeloom.kernels.streaming.gapless import Cells, append, find, grown, has_room, remove_element
 from timeloom.kernels.streaming.layout import (
-    ANTI,
     BEFORE,
     CHECK,
     DECIDES,
@@ -28,14 +27,11 @@ from timeloom.kernels.streaming.layout import (
     INNER,
     KNOWN,
     LATE,
-    LEFT,
     LEFT_READY,
-    LEFT_SIDE,
     MATCHED,
     NOW,
     PAIRS,
     PLANNED,
-    RIGHT_SIDE,
     ROWS,
     SIDE,
     STARTING,
@@ -49,7 +45,7 @@ from timeloom.kernels.streaming.layout import (
 from timeloom.kernels.streaming.pairs import ready
 from timeloom.kernels.streaming.scan import scan_with_care, with_room
 from timeloom.kernels.streaming.schedule import closing_instant, schedule
-from timeloom.kernels.streaming.unmatched import check, next_review, review, write_row
+from timeloom.kernels.streaming.unmatched import check, kept_sides, next_review, review, write_row
 from timeloom.model.ticks import MAX_TICK
 
 
@@ -70,8 +66,9 @@ def advance(
     Answers the pairs and the single rows that were written; and the maps, the agenda and the waiting rows, which may
     have grown.
     """
-    waits, first = how == LEFT or how == ANTI, 0
-    pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((2, 64), np.int64)
+    kept, first = kept_sides(how), 0
+    waits = kept[0] or kept[1]
+    pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((3, 64), np.int64)
     while True:
         busy, time = until == MAX_TICK and state[BEFORE] < MAX_TICK, until
         if first < events.shape[0]:
@@ -79,7 +76,7 @@ def advance(
         if state[PLANNED] and agenda[HEAP, 0, TIME] <= time:
             busy, time = True, agenda[HEAP, 0, TIME]
         if waits:
-            rows = with_room(rows, state[ROWS], maps[LEFT_SIDE, gapless.COUNT, 0] + 1)
+            rows = with_room(rows, state[ROWS], live_rows(maps) + 1)
             next_due = next_review(waiters, state[WAITERS])
             if next_due < time or (not busy and next_due == time and time < MAX_TICK):
                 review(next_due, maps, rules, waiters, state, rows)
@@ -93,26 +90,32 @@ def advance(
             maps = grown(maps)
         entries = state[PLANNED] + (last - first) * (2 * union.shape[0] + 3)
         if time == MAX_TICK:
-            entries += maps[LEFT_SIDE, gapless.COUNT, 0] + maps[RIGHT_SIDE, gapless.COUNT, 0] + last - first
+            entries += live_rows(maps) + last - first
         while entries > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
-        move(events, first, last, time, waits, rules, union, maps, agenda, state)
+        move(events, first, last, time, kept, rules, union, maps, agenda, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
         if time == MAX_TICK:
             finish(rules, union, maps, agenda, state)
         if state[DUE]:
             if how != INNER:
-                rows = with_room(rows, state[ROWS], maps[LEFT_SIDE, gapless.COUNT, 0] + 1)
+                rows = with_room(rows, state[ROWS], live_rows(maps) + 1)
             pairs = fire(time, how, rules, union, maps, agenda, state, pairs, rows)
-            while waits and state[WAITERS] + maps[LEFT_SIDE, gapless.COUNT, 0] > waiters.shape[1]:
+            while waits and state[WAITERS] + live_rows(maps) > waiters.shape[1]:
                 waiters = wider(waiters)
-            leave(time, waits, rules, maps, agenda, waiters, state, rows)
+            leave(time, kept, rules, maps, agenda, waiters, state, rows)
         if waits and time < MAX_TICK:
             review(time, maps, rules, waiters, state, rows)
         state[BEFORE], first = time, last
     return pairs, rows, maps, agenda, waiters
+
+
+@compiled
+def live_rows(maps: Cells) -> int:
+    """The rows of both sides that may still match."""
+    return int(maps[0, gapless.COUNT, 0] + maps[1, gapless.COUNT, 0])
 
 
 @compiled
@@ -129,7 +132,7 @@ def move(
     first: int,
     last: int,
     time: int,
-    waits: bool,
+    kept: tuple[bool, bool],
     rules: Cells,
     union: Cells,
     maps: Cells,
@@ -149,7 +152,7 @@ def move(
             maps[side, gapless.END, element] = end
         else:
             append(maps, side, handle, start, end, events[at, ID])
-        schedule(side, handle, start, end, time, has_ended, waits, rules, union, agenda, state)
+        schedule(side, handle, start, end, time, has_ended, kept, rules, union, agenda, state)
 
 
 @compiled
@@ -193,7 +196,7 @@ def fire(
 @compiled
 def leave(
     time: int,
-    waits: bool,
+    kept: tuple[bool, bool],
     rules: Cells,
     maps: Cells,
     agenda: Cells,
@@ -201,20 +204,21 @@ def leave(
     state: Cells,
     rows: Cells,
 ) -> None:
-    """Look at the left rows that nothing new can match; then let go of all rows that can match no more.
+    """Look at the rows that nothing new can match; then let go of all rows that can match no more.
 
     A look that was planned for a row that lasts comes too early for one that has ended: it has another one planned.
     """
     for at in range(state[DUE]):
-        if waits and agenda[NOW, at, WHAT] & CHECK:
-            element = find(maps, LEFT_SIDE, agenda[NOW, at, HANDLE])
-            if element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == UNMATCHED:
-                start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
-                is_open = end == MAX_TICK and not state[WHOLE]
-                if closing_instant(start, end, is_open, state[LATE + RIGHT_SIDE] != 0, rules) > time:
+        side = agenda[NOW, at, SIDE]
+        if kept[side] and agenda[NOW, at, WHAT] & CHECK:
+            element = find(maps, side, agenda[NOW, at, HANDLE])
+            if element >= 0 and maps[side, gapless.MARK, element] == UNMATCHED:
+                start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+                is_open = end == MAX_TICK and not state[WHOLE + side]
+                if closing_instant(side, start, end, is_open, state[LATE + 1 - side] != 0, rules) > time:
                     continue
                 place = state[WAITERS]
-                state[WAITERS] += check(element, time, maps, rules, waiters, place, state, rows)
+                state[WAITERS] += check(side, element, time, maps, rules, waiters, place, state, rows)
     for at in range(state[DUE]):
         if not agenda[NOW, at, WHAT] & EXPIRE:
             continue
@@ -222,6 +226,6 @@ def leave(
         element = find(maps, side, agenda[NOW, at, HANDLE])
         if element < 0:
             continue
-        if waits and side == LEFT_SIDE and maps[side, gapless.MARK, element] != MATCHED:
-            write_row(maps[side, gapless.NAME, element], time, state, rows)
+        if kept[side] and maps[side, gapless.MARK, element] != MATCHED:
+            write_row(side, maps[side, gapless.NAME, element], time, state, rows)
         remove_element(maps, side, element)

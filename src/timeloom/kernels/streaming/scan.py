@@ -13,10 +13,10 @@ from timeloom.kernels.streaming.layout import (
     BUFFERED,
     CANDIDATES,
     DECIDES,
+    FULL,
     GETNEXT,
     INNER,
     INSTANT,
-    LEFT,
     LEFT_BOUNDS,
     LEFT_READY,
     LEFT_SIDE,
@@ -143,7 +143,7 @@ def scan_with_care(
     pairs: Cells,
     rows: Cells,
 ) -> None:
-    """The pairs of one row, where a union is looked at as a whole, or where left rows are marked or leave."""
+    """The pairs of one row, where a union is looked at as a whole, or where rows are marked or leave."""
     other, at, whole = 1 - side, 0, union.shape[0] > 0
     own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
     if maps[side, gapless.FIRED, element] == time:
@@ -164,26 +164,28 @@ def scan_with_care(
             found = newly_certain(own_start, own_end, start, end, time, state[BEFORE], union, state)
         else:
             found = newly_certain(start, end, own_start, own_end, time, state[BEFORE], union, state)
-        if found and how <= LEFT:
+        if found and how <= FULL:
             pairs[side, state[PAIRS]] = maps[side, gapless.NAME, element]
             pairs[other, state[PAIRS]] = maps[other, gapless.NAME, at]
             pairs[INSTANT, state[PAIRS]] = time
             state[PAIRS] += 1
         if found and how != INNER:
-            left = settle(maps, element if side == LEFT_SIDE else at, time, how, state, rows)
-            if left and side == LEFT_SIDE:
+            left, right = (element, at) if side == LEFT_SIDE else (at, element)
+            gone = settle(maps, left, right, time, how, state, rows)
+            if gone and side == LEFT_SIDE:
                 return
-            at -= left
+            at -= gone
         at += 1
 
 
 @compiled
-def settle(maps: Cells, element: int, time: int, how: int, state: Cells, rows: Cells) -> bool:
-    """Note that a left row has a partner. For semi and anti it leaves; tell whether it did."""
-    if how == LEFT:
-        maps[LEFT_SIDE, gapless.MARK, element] = MATCHED
+def settle(maps: Cells, left: int, right: int, time: int, how: int, state: Cells, rows: Cells) -> bool:
+    """Note that both rows have a partner. For semi and anti the left one leaves; tell whether it did."""
+    if how <= FULL:
+        maps[LEFT_SIDE, gapless.MARK, left] = MATCHED
+        maps[RIGHT_SIDE, gapless.MARK, right] = MATCHED
         return False
     if how == SEMI:
-        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, rows)
-    remove_element(maps, LEFT_SIDE, element)
+        write_row(LEFT_SIDE, maps[LEFT_SIDE, gapless.NAME, left], time, state, rows)
+    remove_element(maps, LEFT_SIDE, left)
     return True

@@ -12,11 +12,9 @@ from timeloom.kernels.streaming.layout import (
     FIRE,
     LATE,
     LEFT_READY,
-    LEFT_SIDE,
     LOOKS,
     NOW,
     OPEN_LIMIT,
-    RIGHT_SIDE,
     TIGHT,
     WHOLE,
 )
@@ -32,7 +30,7 @@ def schedule(
     end: int,
     time: int,
     has_ended: bool,
-    waits: bool,
+    waits: tuple[bool, bool],
     rules: Cells,
     union: Cells,
     agenda: Cells,
@@ -55,8 +53,8 @@ def schedule(
             if end < MAX_TICK and after_end != NEVER:
                 what |= plan(shifted(end, after_end), FIRE, side, handle, time, agenda, state)
     what |= plan(last_instant(side, start, end, is_open, rules), EXPIRE, side, handle, time, agenda, state)
-    if waits and side == LEFT_SIDE:
-        closing = closing_instant(start, end, is_open, state[LATE + RIGHT_SIDE] != 0, rules)
+    if waits[side]:
+        closing = closing_instant(side, start, end, is_open, state[LATE + 1 - side] != 0, rules)
         what |= plan(closing, CHECK, side, handle, time, agenda, state)
     if what:
         write(agenda, NOW, state[DUE], time, what, side, handle)
@@ -107,15 +105,18 @@ def last_instant(side: int, start: int, end: int, is_open: bool, rules: Cells) -
 
 
 @compiled
-def closing_instant(start: int, end: int, is_open: bool, known_at_end: bool, rules: Cells) -> int:
-    """The instant after which no right row that is still unknown can match a left row."""
-    instant = MIN_TICK
+def closing_instant(side: int, start: int, end: int, is_open: bool, known_at_end: bool, rules: Cells) -> int:
+    """The instant after which no row of the other side that is still unknown can match this one.
+
+    Rows of the other side are known at their end, or at their start.
+    """
+    instant, bounds = MIN_TICK, TIGHT + 8 * side
     for number in range(rules.shape[0]):
         if is_open:
-            last = shifted(start, rules[number, OPEN_LIMIT])
+            last = shifted(start, rules[number, OPEN_LIMIT + side])
         else:
-            by_start = furthest(start, end, is_open, rules, number, TIGHT, TIGHT + 2)
-            last = furthest(start, end, is_open, rules, number, TIGHT + 4, TIGHT + 6)
+            by_start = furthest(start, end, is_open, rules, number, bounds, bounds + 2)
+            last = furthest(start, end, is_open, rules, number, bounds + 4, bounds + 6)
             if by_start == MIN_TICK or last == MIN_TICK:
                 continue
             if not known_at_end:

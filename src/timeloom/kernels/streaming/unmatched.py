@@ -1,7 +1,8 @@
-"""Left rows without a partner, in a stream: found as soon as no row, known or yet to come, can match them.
+"""Rows without a partner, in a stream: found as soon as no row, known or yet to come, can match them.
 
 A row is looked at once nothing new can match it. If a known row still may, it waits for that witness: the one that may
-match it longest. It is looked at again when its witness can match no more.
+match it longest. It is looked at again when its witness can match no more. Rows of both sides may wait: a row that may
+match a waiting one cannot be without a partner for certain, so neither leaves before the other one may.
 """
 
 from timeloom.kernels.jit import compiled
@@ -9,13 +10,21 @@ from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.gapless import Cells, find, remove_element
 from timeloom.kernels.streaming.layout import (
+    ANTI,
+    FULL,
+    LEFT,
     LEFT_SIDE,
+    RIGHT,
     RIGHT_SIDE,
+    ROW_INSTANT,
+    ROW_NAME,
+    ROW_SIDE,
     ROWS,
     UNTIL,
     WAITER,
     WAITERS,
     WAITING,
+    WAITING_SIDE,
     WHOLE,
     WITNESS,
 )
@@ -24,15 +33,34 @@ from timeloom.model.ticks import MAX_TICK
 
 
 @compiled
-def write_row(name: int, time: int, state: Cells, rows: Cells) -> None:
-    """Report a single left row."""
-    rows[0, state[ROWS]] = name
-    rows[1, state[ROWS]] = time
+def kept_sides(how: int) -> tuple[bool, bool]:
+    """The sides whose rows without partner are asked for."""
+    return how == LEFT or how == FULL or how == ANTI, how == RIGHT or how == FULL
+
+
+@compiled
+def write_row(side: int, name: int, time: int, state: Cells, rows: Cells) -> None:
+    """Report a single row."""
+    rows[ROW_NAME, state[ROWS]] = name
+    rows[ROW_INSTANT, state[ROWS]] = time
+    rows[ROW_SIDE, state[ROWS]] = side
     state[ROWS] += 1
 
 
 @compiled
+def possible_pair(side: int, element: int, other: int, time: int, maps: Cells, boxes: Cells, state: Cells) -> int:
+    """The last tick at which a row of this side and one of the other may still match, or NEVER."""
+    left, right = (element, other) if side == LEFT_SIDE else (other, element)
+    start, end = maps[LEFT_SIDE, gapless.START, left], maps[LEFT_SIDE, gapless.END, left]
+    other_start, other_end = maps[RIGHT_SIDE, gapless.START, right], maps[RIGHT_SIDE, gapless.END, right]
+    is_open = end == MAX_TICK and not state[WHOLE]
+    other_is_open = other_end == MAX_TICK and not state[WHOLE + RIGHT_SIDE]
+    return possible_until(start, end, is_open, other_start, other_end, other_is_open, time, boxes)
+
+
+@compiled
 def check(
+    side: int,
     element: int,
     time: int,
     maps: Cells,
@@ -42,26 +70,24 @@ def check(
     state: Cells,
     rows: Cells,
 ) -> bool:
-    """Look for the right row that may match this left row longest; without one report the left row.
+    """Look for the row of the other side that may match this one longest; without one report this row.
 
-    With one, the left row waits at this place among the waiters; tell whether it does.
+    With one, this row waits at this place among the waiters; tell whether it does.
     """
-    start, end = maps[LEFT_SIDE, gapless.START, element], maps[LEFT_SIDE, gapless.END, element]
-    witness, until, is_open = -1, NEVER, end == MAX_TICK and not state[WHOLE]
-    for at in range(maps[RIGHT_SIDE, gapless.COUNT, 0]):
-        other_start, other_end = maps[RIGHT_SIDE, gapless.START, at], maps[RIGHT_SIDE, gapless.END, at]
-        other_is_open = other_end == MAX_TICK and not state[WHOLE + RIGHT_SIDE]
-        last = possible_until(start, end, is_open, other_start, other_end, other_is_open, time, boxes)
+    witness, until = -1, NEVER
+    for at in range(maps[1 - side, gapless.COUNT, 0]):
+        last = possible_pair(side, element, at, time, maps, boxes, state)
         if last > until:
-            witness, until = maps[RIGHT_SIDE, gapless.KEY, at], last
+            witness, until = maps[1 - side, gapless.KEY, at], last
     if until < time:
-        write_row(maps[LEFT_SIDE, gapless.NAME, element], time, state, rows)
-        remove_element(maps, LEFT_SIDE, element)
+        write_row(side, maps[side, gapless.NAME, element], time, state, rows)
+        remove_element(maps, side, element)
         return False
-    maps[LEFT_SIDE, gapless.MARK, element] = WAITING
-    waiters[WAITER, place] = maps[LEFT_SIDE, gapless.KEY, element]
+    maps[side, gapless.MARK, element] = WAITING
+    waiters[WAITER, place] = maps[side, gapless.KEY, element]
     waiters[WITNESS, place] = witness
     waiters[UNTIL, place] = until
+    waiters[WAITING_SIDE, place] = side
     return True
 
 
@@ -70,26 +96,17 @@ def review(time: int, maps: Cells, boxes: Cells, waiters: Cells, state: Cells, r
     """Look again at every waiting row whose witness can match no more at this instant."""
     place = 0
     while place < state[WAITERS]:
-        element = find(maps, LEFT_SIDE, waiters[WAITER, place])
-        stays = element >= 0 and maps[LEFT_SIDE, gapless.MARK, element] == WAITING
+        side = waiters[WAITING_SIDE, place]
+        element = find(maps, side, waiters[WAITER, place])
+        stays = element >= 0 and maps[side, gapless.MARK, element] == WAITING
         if stays:
-            witness = find(maps, RIGHT_SIDE, waiters[WITNESS, place])
+            witness = find(maps, 1 - side, waiters[WITNESS, place])
             last = NEVER
             if witness >= 0:
-                end, other_end = maps[LEFT_SIDE, gapless.END, element], maps[RIGHT_SIDE, gapless.END, witness]
-                last = possible_until(
-                    maps[LEFT_SIDE, gapless.START, element],
-                    end,
-                    end == MAX_TICK and not state[WHOLE],
-                    maps[RIGHT_SIDE, gapless.START, witness],
-                    other_end,
-                    other_end == MAX_TICK and not state[WHOLE + RIGHT_SIDE],
-                    time,
-                    boxes,
-                )
+                last = possible_pair(side, element, witness, time, maps, boxes, state)
             waiters[UNTIL, place] = last
             if last < time:
-                stays = check(element, time, maps, boxes, waiters, place, state, rows)
+                stays = check(side, element, time, maps, boxes, waiters, place, state, rows)
         if stays:
             place += 1
         else:

@@ -87,7 +87,7 @@ class StreamJoin(Part):
 
     relation: str | list[str] = "intersects"
     on: list[str] = Field(default_factory=list)
-    how: Literal["inner", "left", "semi", "anti"] = "inner"
+    how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner"
     delta: int | str | None = None
     epsilon: int | str | None = None
     watermark: timedelta = timedelta(0)

@@ -1,0 +1,41 @@
+"""States of earlier versions: told apart, and brought to the present layout one step after the other."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timeloom.errors import StorageError
+from timeloom.streaming.storage import VERSION, malformed
+
+Arrays = list[NDArray[np.int64]]
+
+
+def _with_sides_of_waiters(arrays: Arrays) -> Arrays:
+    """Version 4 had left rows only that wait for a witness."""
+    *others, waiters = arrays
+    if waiters.ndim != 2:
+        raise malformed(f"the waiting rows have the shape {waiters.shape}")
+    return [*others, np.concatenate([waiters, np.zeros((1, waiters.shape[1]), np.int64)])]
+
+
+STEPS: dict[int, Callable[[Arrays], Arrays]] = {4: _with_sides_of_waiters}
+"""How a state of a version becomes one of the next."""
+
+
+def require_known(version: int) -> None:
+    """Refuse a version that there is no way from: a newer one, or one older than all steps."""
+    if version != VERSION and version not in STEPS:
+        raise StorageError(
+            f"the streaming state is of version {version}, but this is version {VERSION}, which reads versions from "
+            f"{min(STEPS)} on; finish the query with the release that began it, or start from a new checkpoint"
+        )
+
+
+def migrated(arrays: Arrays, version: int) -> Arrays:
+    """The arrays of a known version in the present layout."""
+    if not arrays:
+        raise malformed("it has no parts")
+    for step in range(version, VERSION):
+        arrays = STEPS[step](arrays)
+    return arrays
