@@ -37,6 +37,8 @@ from timeloom.model.ticks import Span
 from timeloom.operators.explain import explain as explain
 from timeloom.operators.install import install as install
 from timeloom.partitions.disjoint import DisjointPartitions as DisjointPartitions
+from timeloom.plots.drawing import Plot as Plot
+from timeloom.plots.plot import plot as plot
 from timeloom.query.sql import sql as sql
 from timeloom.stab_forest.forest import StabForest as StabForest
 from timeloom.stab_forest.keyed import KeyedForest as KeyedForest

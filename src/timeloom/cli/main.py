@@ -54,7 +54,7 @@ class Commands(click.Group):
 
 def program() -> Commands:
     """Put the program together."""
-    from timeloom.cli import completion, explain, index, recover, run, sql, stream, validate, version, warm
+    from timeloom.cli import completion, explain, index, plot, recover, run, sql, stream, validate, version, warm
 
     group = Commands(
         "timeloom",
@@ -66,7 +66,7 @@ def program() -> Commands:
         epilog=EPILOG,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    for part in (completion, explain, index, recover, run, sql, stream, validate, version, warm):
+    for part in (completion, explain, index, plot, recover, run, sql, stream, validate, version, warm):
         group.add_command(part.command)
     return group
 

@@ -1,0 +1,1 @@
+"""Pictures of tables with periods."""

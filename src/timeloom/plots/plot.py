@@ -1,0 +1,218 @@
+"""`plot`: a picture of a table with periods."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.tables.frames import is_spark, require_columns, to_arrow
+from timeloom.errors import InvalidInputError, UsageError
+from timeloom.model.options import checked
+from timeloom.model.period import Period, PeriodLike
+from timeloom.operators.depth import depth
+from timeloom.plots import specs
+from timeloom.plots.drawing import Plot
+from timeloom.plots.reduction import MOST, Times, bin_edges, bucketed, packed, read_times, shown
+
+Kind = Literal["auto", "lanes", "steps", "histogram", "rectangles"]
+
+
+@checked
+def plot(
+    df: Any,
+    kind: Kind = "auto",
+    *,
+    value: str | None = None,
+    color: str | None = None,
+    period: PeriodLike = ("start", "end"),
+    sys_period: PeriodLike = ("sys_start", "sys_end"),
+    app_period: PeriodLike = ("app_start", "app_end"),
+    window: "tuple[tuple[Any, Any], tuple[Any, Any]] | None" = None,
+    title: str | None = None,
+    width: int = 720,
+    height: int | None = None,
+) -> Plot:
+    """Draw a table: its periods as lanes, a value over time as steps, a value as a histogram, or versions as rectangles.
+
+    Parameters
+    ----------
+    df
+        A Spark DataFrame, or a local table of any kind that exports Arrow. Of a large DataFrame only bounded aggregates
+        are fetched.
+    kind
+        ``"lanes"``: a bar for each row, in as few lanes as possible; more than 500 rows become a density, the number of
+        active rows. ``"steps"``: a value over time. ``"histogram"``: how many rows have a value. ``"rectangles"``:
+        rows with two periods. ``"auto"``: rectangles if the table has both periods, steps with ``value``, a histogram
+        with ``value`` if there is no period, else lanes.
+    value
+        The numeric column of steps and histograms.
+    color
+        A column that colours lanes.
+    period, sys_period, app_period
+        The period columns; the latter two for rectangles.
+    window
+        ``((sys_start, sys_end), (app_start, app_end))``, drawn over rectangles.
+    title, width, height
+        What stands above, and the size in pixels.
+
+    Returns
+    -------
+    A `Plot`, which shows itself in notebooks and has ``save("x.html" | "x.svg" | "x.png")``. Where many rows fall on one
+    pixel, the band between the least and the greatest value is drawn: no peak disappears.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, timeloom as tl
+    >>> tl.plot(pa.table({"who": ["Ann", "Bob"], "start": [8, 10], "end": [12, 16]}), color="who")
+    Plot(lanes: periods; 2 rows in 2 lanes)
+    """
+    names = list(df.columns if is_spark(df) else to_arrow(df, "input")[0].column_names)
+    both = Period.of(sys_period), Period.of(app_period)
+    chosen = kind if kind != "auto" else _fitting(names, value, Period.of(period), both)
+    if chosen in ("steps", "histogram") and value is None:
+        raise UsageError(f"kind={chosen!r} needs value=, the numeric column to draw")
+    require_columns(names, [column for column in (value, color) if column is not None], "input")
+    size = (title, width, height)
+    if chosen == "histogram":
+        return _histogram(df, str(value), size)
+    if chosen == "rectangles":
+        return _rectangles(df, both, window, size)
+    if chosen == "steps":
+        return _steps(df, str(value), Period.of(period), size)
+    return _lanes(df, color, Period.of(period), size)
+
+
+def _fitting(names: list[str], value: str | None, period: Period, both: tuple[Period, Period]) -> str:
+    if all(name in names for one in both for name in (one.start, one.end)) and value is None:
+        return "rectangles"
+    if value is None:
+        return "lanes"
+    return "steps" if period.start in names and period.end in names else "histogram"
+
+
+def _frame(size: tuple[str | None, int, int | None], title: str, subtitle: str) -> specs.Frame:
+    return specs.Frame(size[0] or title, subtitle, size[1], size[2])
+
+
+def _few(df: Any) -> pa.Table | None:
+    """The whole table if it can be drawn row by row; a DataFrame is asked for no more rows than that."""
+    table = df.limit(MOST + 1).toArrow() if is_spark(df) else to_arrow(df, "input")[0]
+    return table if table.num_rows <= MOST else None
+
+
+def _lanes(df: Any, color: str | None, period: Period, size: Any) -> Plot:
+    table = _few(df)
+    if table is None:
+        found = depth(df, period=period, name="active")
+        return _band(found, "active", period, size, "density")
+    times = read_times(table, period)
+    lanes = packed(times.starts, times.ends)
+    rows = [
+        {"start": start, "end": end, "lane": lane, **texts}
+        for start, end, lane, texts in zip(*_spans(times), lanes, _texts(times.table), strict=True)
+    ]
+    if color is not None:
+        for row, one in zip(rows, times.table[color].to_pylist(), strict=True):
+            row["color"] = one if isinstance(one, int | float | str | None) else str(one)
+    told = f"{len(rows):,} rows in {max(lanes, default=-1) + 1:,} lanes"
+    spec = specs.lanes(_frame(size, "periods", told), rows, times.axis, (period.start, period.end), color)
+    return Plot(spec, "lanes")
+
+
+def _texts(table: pa.Table) -> list[dict[str, str]]:
+    """What tooltips say of each row; names of ours are kept apart by a blank."""
+    return [
+        {f"{name} ".replace(".", "·"): "" if value is None else str(value) for name, value in row.items()}
+        for row in table.to_pylist()
+    ]
+
+
+def _spans(times: Times) -> tuple[list[float], list[float]]:
+    return shown(times.starts, times.axis), shown(times.ends, times.axis)
+
+
+def _steps(df: Any, value: str, period: Period, size: Any) -> Plot:
+    table = _few(df)
+    if table is None:
+        return _band(df, value, period, size, "band")
+    times = read_times(table, period)
+    numbers = _numbers(times.table, value)
+    rows = [
+        {"start": start, "end": end, "value": number, "zero": 0}
+        for start, end, number in zip(*_spans(times), numbers.tolist(), strict=True)
+        if np.isfinite(number)
+    ]
+    most = f", at most {max(row['value'] for row in rows):,g}" if rows else ""
+    frame = _frame(size, f"{value} over time", f"{len(rows):,} steps{most}")
+    return Plot(specs.steps(frame, rows, times.axis, (period.start, period.end), value), "steps")
+
+
+def _band(df: Any, value: str, period: Period, size: Any, kind: str) -> Plot:
+    """A value over time, by its least and greatest in each bucket."""
+    if is_spark(df):
+        from timeloom.plots.spark import spark_buckets
+
+        found, axis, rows = spark_buckets(df, value, period)
+    else:
+        times = read_times(to_arrow(df, "input")[0], period)
+        numbers = _numbers(times.table, value)
+        known = np.isfinite(numbers)
+        found, axis, rows = bucketed(times.starts[known], times.ends[known], numbers[known]), times.axis, len(numbers)
+    drawn = [
+        {"start": start, "end": end, "least": least, "greatest": greatest}
+        for start, end, least, greatest in zip(
+            shown(found["starts"], axis), shown(found["ends"], axis), found["least"], found["greatest"], strict=True
+        )
+    ]
+    told = f"{rows:,} steps, the least and the greatest in each of {len(drawn):,} parts of the time"
+    frame = _frame(size, f"{value} over time", f"{told}; at most {max(found['greatest']):,g}")
+    return Plot(specs.steps(frame, drawn, axis, (period.start, period.end), value), kind)
+
+
+def _numbers(table: pa.Table, value: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    kind = table[value].type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise InvalidInputError(f"column {value!r} is {kind}; expected numbers to draw")
+    return np.asarray(table[value].cast(pa.float64(), safe=False).combine_chunks(), np.float64)
+
+
+def _histogram(df: Any, value: str, size: Any) -> Plot:
+    if is_spark(df):
+        from timeloom.plots.spark import spark_bins
+
+        counts, bounds = spark_bins(df, value)
+    else:
+        table = to_arrow(df, "input")[0]
+        numbers = _numbers(table, value)
+        numbers = numbers[np.isfinite(numbers)]
+        counts, bounds = [], np.zeros(1)
+        if numbers.size:
+            bounds = bin_edges(numbers.min(), numbers.max(), whole=pa.types.is_integer(table[value].type))
+            counts = np.histogram(numbers, bounds)[0].tolist()
+    rows = [
+        {"low": low, "high": high, "rows": count}
+        for low, high, count in zip(bounds[:-1].tolist(), bounds[1:].tolist(), counts, strict=True)
+        if count
+    ]
+    frame = _frame(size, f"rows by {value}", f"{sum(counts):,} rows")
+    return Plot(specs.histogram(frame, rows, value), "histogram")
+
+
+def _rectangles(df: Any, both: tuple[Period, Period], window: Any, size: Any) -> Plot:
+    table = _few(df)
+    if table is None:
+        raise UsageError(f"rectangles of more than {MOST} rows hide each other; choose rows first, by key or window")
+    sys, app = (read_times(table, one) for one in both)
+    spans = zip(*_spans(sys), *_spans(app), strict=True)
+    rows = [dict(zip(("sys_start", "sys_end", "app_start", "app_end"), span, strict=True)) for span in spans]
+    drawn = None
+    if window is not None:
+        ticks = [
+            shown(np.array([times.kind.ticks_of(at, "window")], np.int64), times.axis)[0]
+            for times, span in zip((sys, app), window, strict=True)
+            for at in span
+        ]
+        drawn = dict(zip(("sys_start", "sys_end", "app_start", "app_end"), ticks, strict=True))
+    names = tuple(f"{one.start} – {one.end}" for one in both)
+    frame = _frame(size, "versions", f"{len(rows):,} versions over two times")
+    return Plot(specs.rectangles(frame, rows, (sys.axis, app.axis), (names[0], names[1]), drawn), "rectangles")
