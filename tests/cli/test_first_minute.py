@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from timeloom.cli import main
+from timeloom.cli import main, warming
 from timeloom.cli.results import SHOWN
 from timeloom.kernels.notice import PATIENCE, TEXT, CompileNotice
+from timeloom.operators.registry import verbs
 
 ROWS = "who;start;end\nAnn;01.02.2024;03.02.2024\nBob;02.02.2024;05.02.2024\n"
 PIPELINE = """
@@ -158,6 +159,21 @@ def test_long_compiling_is_told_once(caplog, monkeypatch):
         notice.on_start(ours)
     assert [record.message for record in caplog.records] == [TEXT]
     assert len(begun) == 3
+
+
+def test_warming_makes_each_call_once_and_says_where_kernels_are(capfdbinary, monkeypatch):
+    made = []
+    calls = {name: (lambda name=name: made.append(name)) for name in ("one", "two")}
+    monkeypatch.setattr("timeloom.cli.warming.calls", lambda: calls)
+    code, _, err = run(capfdbinary, "warm")
+    assert (code, made) == (0, ["one", "two"])
+    assert "2 kinds of calls are ready" in err
+    assert "kept in" in err
+
+
+def test_calls_to_warm_cover_every_verb():
+    titles = " ".join(warming.calls())
+    assert [name for name in verbs() if name not in titles] == []
 
 
 def compile_a_kernel():

@@ -10,6 +10,7 @@ ROOT = Path(timeloom.kernels.__file__).parent
 
 THROUGH_CALLERS = {
     "jit": "the decorator of all others; what it keeps is tested as machine_code",
+    "notice": "listens to the compiler and has no kernel; cli/test_first_minute has its cases",
     "joins.runs": "runs are half of a join: engines/joins writes them, and each relation is compared with brute force",
     "coverage": "marks that temporal_antijoin, stab and the skip-join filter by, each compared with brute force",
     "bitemporal.buckets": "parts of one index, which is compared with brute force after each batch",

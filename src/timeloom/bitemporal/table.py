@@ -21,6 +21,7 @@ from timeloom.bitemporal.layout import Key, Layout, Version
 from timeloom.bitemporal.persistence import bytes_table, table_bytes
 from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import UsageError
+from timeloom.model.markup import fact_table
 from timeloom.model.naming import column_names
 from timeloom.model.options import checked
 from timeloom.model.slide import Instant
@@ -75,6 +76,19 @@ class BitemporalTable:
 
     def __len__(self) -> int:
         return len(self._state)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        return f"BitemporalTable({facts})"
+
+    def _repr_html_(self) -> str:
+        return fact_table("BitemporalTable", self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        """What there is to say in a line; of one state, whatever is written meanwhile."""
+        state = self._state
+        latest = None if state.layout.sys_type is None else state.layout.sys_instant(state.latest)
+        return {"key": ", ".join(state.layout.key), "versions": f"{len(state):,}", "latest": latest}
 
     @property
     def latest(self) -> Any:

@@ -1,7 +1,10 @@
 """What a call would do, and why."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
+
+from timeloom.model.markup import fact_table
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,12 @@ class Explanation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        reasons = "".join(f"<li>{escape(reason)}</li>" for reason in self.why)
+        below = f"<details open><summary>because</summary><ul>{reasons}</ul></details>" if reasons else ""
+        facts = {name: _shown(value) for name, value in self.facts.items()}
+        return fact_table(self.verb, {"engine": self.engine, **facts}, below)
 
 
 def _shown(value: Any) -> str:

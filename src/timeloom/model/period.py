@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from html import escape
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, did_you_mean, shown
@@ -137,6 +138,19 @@ class Period:
                     "a single column of instants"
                 )
         return cls(**value)
+
+    def __str__(self) -> str:
+        """The period as it is written in mathematics, with what else it says.
+
+        >>> print(Period("since", "until", closed="both", open_end=9999))
+        [since, until], open at 9999
+        """
+        brackets = next(spelling for spelling, name in _SPELLINGS.items() if name == self.closed)
+        opened = f", open at {', '.join(map(str, self.sentinels))}" if self.sentinels else ""
+        return f"{brackets[0]}{', '.join(self.columns)}{brackets[1]}{opened}"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
 
     @property
     def is_instant(self) -> bool:

@@ -1,9 +1,11 @@
 """Relations between periods, as data: unions of boxes with a name and a definition that can be printed."""
 
 from collections.abc import Iterable
+from html import escape
 
 from timeloom.errors import UsageError, shown
 from timeloom.model.box import FREE, Box, Range, disjoint
+from timeloom.model.picture import svg_picture, text_picture
 from timeloom.model.ticks import Axis, Span, parse_span
 
 
@@ -95,6 +97,20 @@ class Relation:
     def __repr__(self) -> str:
         label = f"{self._name}: " if self._name else ""
         return f"Relation({label}{' or '.join(_definition(box) for box in self._boxes)})"
+
+    def __str__(self) -> str:
+        """The definition, and below it two periods that are in the relation.
+
+        >>> from timeloom.model.names import relation
+        >>> print(relation("during"))
+        Relation(during: s.start - r.start <= -1 and 1 <= s.end - r.end)
+        left      ██████
+        right  ████████████
+        """
+        return "\n".join(part for part in (repr(self), text_picture(self)) if part)
+
+    def _repr_html_(self) -> str:
+        return f"<div>{svg_picture(self)}<div><code>{escape(repr(self))}</code></div></div>"
 
 
 _DIFFERENCES = ("s.start - r.start", "s.start - r.end", "s.end - r.start", "s.end - r.end")

@@ -1,12 +1,12 @@
 """`plot`: a picture of a table with periods."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.frames import is_spark, require_columns, to_arrow
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
 from timeloom.operators.depth import depth
@@ -32,7 +32,7 @@ def plot(
     width: int = 720,
     height: int | None = None,
 ) -> Plot:
-    """Draw a table: its periods as lanes, a value over time as steps, a value as a histogram, or versions as rectangles.
+    """Draw a table: periods as lanes, a value over time as steps, a value as a histogram, or versions as rectangles.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def plot(
 
     Returns
     -------
-    A `Plot`, which shows itself in notebooks and has ``save("x.html" | "x.svg" | "x.png")``. Where many rows fall on one
-    pixel, the band between the least and the greatest value is drawn: no peak disappears.
+    A `Plot`, which shows itself in notebooks and has ``save("x.html" | "x.svg" | "x.png")``. Where many rows fall on
+    one pixel, the band between the least and the greatest value is drawn: no peak disappears.
 
     Examples
     --------
@@ -66,6 +66,8 @@ def plot(
     >>> tl.plot(pa.table({"who": ["Ann", "Bob"], "start": [8, 10], "end": [12, 16]}), color="who")
     Plot(lanes: periods; 2 rows in 2 lanes)
     """
+    if kind not in get_args(Kind):
+        raise UsageError(f"kind={kind!r} is unknown. {did_you_mean(kind, get_args(Kind))}")
     names = list(df.columns if is_spark(df) else to_arrow(df, "input")[0].column_names)
     both = Period.of(sys_period), Period.of(app_period)
     chosen = kind if kind != "auto" else _fitting(names, value, Period.of(period), both)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.errors import InvalidInputError, UsageError, shown
+from timeloom.model.markup import fact_table
 from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -125,6 +126,9 @@ class StabForest(Queries):
 
     def __repr__(self) -> str:
         return f"StabForest({len(self)} events, order={self._shared.arrivals.order!r})"
+
+    def _repr_html_(self) -> str:
+        return fact_table("StabForest", self.describe())
 
     @property
     def axis(self) -> str | None:
