@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import timeloom as tl
-from timeloom.model.aggregates import AGGREGATES
+from timeloom.model.aggregates import AGGREGATES, Aggregate
 from timeloom.model.count_join import CountAlgorithm
 from timeloom.model.join import How, JoinAlgorithm
 from timeloom.model.sequenced import AggregateAlgorithm, AntijoinAlgorithm, SequencedAlgorithm, SequencedHow
@@ -48,13 +49,11 @@ def calls() -> dict[str, Call]:
 def _joins(table: pa.Table) -> dict[str, Call]:
     def run(algorithm: Any, relation: str) -> None:
         for how, on in product(get_args(How), (None, "key")):
-            tl.join(table, table, relation, algorithm=algorithm, how=how, on=on)
+            with suppress(tl.UsageError):  # not every algorithm takes every relation
+                tl.join(table, table, relation, algorithm=algorithm, how=how, on=on)
 
-    chosen = [(algorithm, relation) for algorithm in get_args(JoinAlgorithm) for relation in RELATIONS]
-    possible = [
-        (algorithm, relation) for algorithm, relation in chosen if algorithm != "skip" or relation == "intersects"
-    ]
-    return {f"join, {relation} by {algorithm}": partial(run, algorithm, relation) for algorithm, relation in possible}
+    chosen = product(get_args(JoinAlgorithm), RELATIONS)
+    return {f"join, {relation} by {algorithm}": partial(run, algorithm, relation) for algorithm, relation in chosen}
 
 
 def _sequenced(table: pa.Table) -> dict[str, Call]:
@@ -78,13 +77,13 @@ def _sequenced(table: pa.Table) -> dict[str, Call]:
     return found | {name: partial(verb, table) for name, verb in more.items()}
 
 
-def _measures() -> dict[str, Any]:
-    """Every aggregate of every column that it takes."""
-    named = {record.name: record for record in AGGREGATES.values()}
+def _measures(wanted: Callable[[Aggregate], bool] = lambda record: True) -> dict[str, Any]:
+    """Every wanted aggregate of every column that it takes."""
     columns = {"boolean": ("flag",), "summable": ("whole", "real"), "sortable": ("whole", "real", "key")}
     return {
-        f"{name}_{column}": (column, name)
-        for name, record in named.items()
+        f"{record.name}_{column}": (column, record.name)
+        for record in set(AGGREGATES.values())
+        if wanted(record)
         for column in columns.get(record.takes, ("whole", "real"))
     }
 
@@ -96,7 +95,7 @@ def _counting(table: pa.Table) -> dict[str, Call]:
         found[f"top_k, {relation}"] = partial(tl.top_k, table, table, 3, relation)
     for algorithm in get_args(CountAlgorithm):
         found[f"count_join by {algorithm}"] = partial(tl.count_join, table, table, algorithm=algorithm)
-    measures = {name: of for name, of in _measures().items() if of[1] in ("count", "sum", "avg", "min", "max")}
+    measures = _measures(lambda record: record.without_pairs)
     found["count_join, aggregates"] = partial(tl.count_join, table, table, aggregates=measures)
     return found
 
@@ -133,13 +132,18 @@ def _windows(table: pa.Table) -> dict[str, Call]:
 
     def index(retroactive: bool) -> None:
         built = tl.BitemporalIndex(bitemporal, retroactive=retroactive)
-        for step in built.windows(**slides):
+        first = slides if retroactive else slides | {"sys": tl.Slide(built.latest, 4, 1)}
+        for step in built.windows(**first):
             step.valid()
-        built.as_of(sys=5, app=9)
+        built.as_of(sys=5 if retroactive else built.latest, app=9)
 
     found: dict[str, Call] = {
         f"sliding_windows, {meaning}": partial(
-            tl.sliding_windows, bitemporal, meaning=meaning, select={"n": "count", "t": ("whole", "sum")}, **slides
+            tl.sliding_windows,
+            bitemporal,
+            meaning=meaning,
+            select=_measures(lambda record: record.reversible),
+            **slides,
         )
         for meaning in ("snapshot", "visible", "began")
     }
