@@ -87,7 +87,7 @@ def test_invalid_rows_go_to_the_rejected_file(here, capsys):
         (["join", "left.csv", "right.csv", "--on", "kye"], 1, "no column 'kye'. Did you mean 'key'?"),
         (["join", "left.csv", "right.csv", "--relation", "durng"], 2, "Did you mean 'during'"),
         (["join", "left.csv", "right.csv", "--relation", "during", "--relation", "meets"], 2, "given 2 times"),
-        (["join", "left.csv", "right.csv", "--period", "start"], 2, "give two column names"),
+        (["join", "left.csv", "right.csv", "--period", "a,b,c"], 2, "a,b,c"),
         (["join", "left.csv", "right.csv", "--on-invalid", "quarantine"], 2, "needs --rejected FILE"),
         (["join", "left.csv", "right.csv", "--option", "nope=1"], 2, "give name=json with one of: relation"),
         (["join", "left.csv", "right.csv", "-o", "out.xls"], 2, "no suffix that tells its format"),

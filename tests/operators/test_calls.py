@@ -114,6 +114,8 @@ def test_tables_choose_the_engine():
     from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 
     classic, connect = (object.__new__(kind) for kind in (ClassicFrame, ConnectFrame))
+    for frame in (classic, connect):
+        object.__setattr__(frame, "_session", None)
     assert isinstance(engine_of({"left": ROWS, "right": pd.DataFrame()}), LocalEngine)
     assert isinstance(engine_of({"left": classic, "right": connect}), SparkEngine)
     with pytest.raises(tl.UsageError, match="of different families .left is DataFrame, right is Table."):

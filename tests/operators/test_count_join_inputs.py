@@ -109,7 +109,7 @@ def test_invalid_rows_are_set_aside():
         ({"relation": "during", "algorithm": "smart"}, "counts 'intersects' only, not 'during'"),
         ({"relation": "meets", "algorithm": "ranks"}, "counts 'intersects' only, not 'meets'"),
         ({"aggregates": {"m": ("v", "median")}}, "there is no function 'median'"),
-        ({"aggregates": {"m": ("v", "stddev")}}, "'stddev' cannot be had without listing the pairs"),
+        ({"aggregates": {"m": ("v", "collect")}}, "'collect' cannot be had without listing the pairs"),
         ({"aggregates": {"m": "sum"}}, "sum needs a column"),
         ({"aggregates": ["sum"]}, "aggregates takes a mapping"),
         ({"aggregates": {"count": ("v", "sum")}}, "both named 'count'"),

@@ -29,7 +29,7 @@ def with_column(name, values, kind=None):
         (lambda: tl.join(ROWS, ROWS, left_on="key"), tl.UsageError, "left_on names 1 columns and right_on 0"),
         (lambda: tl.join(ROWS, ROWS, on=["key", "key"]), tl.UsageError, "named twice"),
         (lambda: tl.join(ROWS, ROWS, period=("start", "stop")), tl.InvalidInputError, "no column 'stop'"),
-        (lambda: tl.join(ROWS, ROWS, period="start"), tl.UsageError, "is no period"),
+        (lambda: tl.join(ROWS, ROWS, period=5), tl.UsageError, "period takes two column names"),
         (lambda: tl.join(ROWS, ROWS, period=("start",)), tl.UsageError, "has 1 parts"),
         (lambda: tl.join(ROWS, ROWS, period=("start", "start")), tl.UsageError, "two columns"),
         (lambda: tl.Period(closed="open"), tl.UsageError, "closed='open' is unknown"),

@@ -132,6 +132,8 @@ def valid_call(verb):
         "temporal_aggregate": {"aggregates": {"n": "count"}},
         "stab": {"at": 2},
         "top_k": {"k": 1},
+        "as_of": {"at": "start"},
+        "split": {"every": 3},
     }
     return tables | more.get(verb.name, {})
 
@@ -305,7 +307,7 @@ def test_queries_refuse_texts_and_tables_that_are_none():
 
 WRONG = [
     (tl.join, {"how": 1}, "how=1 is of type int; how takes one of 'inner'"),
-    (tl.join, {"overlap": "yes"}, "overlap='yes' is of type str; overlap takes True or False"),
+    (tl.join, {"overlap": "yes"}, "overlap='yes' is unknown. Known: length"),
     (tl.join, {"batches": 3}, "batches=3 is of type int; batches takes True or False"),
     (tl.join, {"batch_rows": 1.5}, "batch_rows=1.5 is of type float; batch_rows takes a whole number"),
     (tl.join, {"batch_rows": True}, "batch_rows=True is of type bool"),

@@ -162,8 +162,8 @@ def test_bad_calls_say_what_to_do():
         tl.temporal_join(one)
     with pytest.raises(tl.UsageError, match="list of 1 tables; give two or more"):
         tl.temporal_join([one])
-    with pytest.raises(tl.UsageError, match="how='semi' is unknown"):
-        tl.temporal_join(one, one, how="semi")
+    with pytest.raises(tl.UsageError, match="how='anti' is unknown"):
+        tl.temporal_join(one, one, how="anti")
     with pytest.raises(tl.UsageError, match=r"algorithm='dap' is unknown\. Did you mean 'dip'\?"):
         tl.temporal_join(one, one, algorithm="dap")
     with pytest.raises(tl.UsageError, match="'start' is a period column of the left table"):

@@ -73,8 +73,19 @@ def _sequenced(table: pa.Table) -> dict[str, Call]:
         "gaps": tl.gaps,
         "depth": tl.depth,
         "stab": partial(tl.stab, at=[4, 5]),
+        "split": partial(tl.split, every=4),
+        "lanes": partial(tl.lanes, by="key"),
+        "check": partial(tl.check, by="key", gaps=True, duplicates=True),
     }
-    return found | {name: partial(verb, table) for name, verb in more.items()}
+    pairs: dict[str, Callable[..., object]] = {
+        "as_of": partial(tl.as_of, at="start", on="key", direction="nearest"),
+        "nearest": partial(tl.nearest, k=2, on="key"),
+        "temporal_union": tl.temporal_union,
+        "temporal_intersect": tl.temporal_intersect,
+        "temporal_except": tl.temporal_except,
+    }
+    found |= {name: partial(verb, table) for name, verb in more.items()}
+    return found | {name: partial(verb, table, table) for name, verb in pairs.items()}
 
 
 def _measures(wanted: Callable[[Aggregate], bool] = lambda record: True) -> dict[str, Any]:

@@ -50,10 +50,14 @@ class Condition:
         from sqlglot.errors import SqlglotError
 
         try:
-            found: Any = sqlglot.parse_one(self.text, into=exp.Condition, dialect="duckdb")
+            # by itself a text such as "call > 1" would be taken for a command
+            found: Any = sqlglot.parse_one(f"TRUE AND {self.text}", into=exp.Condition, dialect="duckdb")
         except (SqlglotError, RecursionError) as error:
             raise UsageError(f"where={shown(self.text)} is no condition of SQL: {_first_line(error)}") from error
-        return found  # type: ignore[no-any-return]
+        first = found
+        while not (isinstance(first, exp.And) and isinstance(first.this, exp.Boolean)):
+            first = first.this
+        return first.expression.pop() if first is found else first.replace(first.expression).root()  # type: ignore[no-any-return]
 
     @cached_property
     def names(self) -> tuple[str, ...]:

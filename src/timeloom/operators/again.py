@@ -7,7 +7,7 @@ before goes straight to the engine with the request that they made then.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from timeloom.engines.tables.marks import is_index
+from timeloom.engines.tables.marks import is_index, is_spark
 
 MOST = 256
 
@@ -35,7 +35,7 @@ class Understood:
             rest = {name: value for name, value in options.items() if name not in self._varying}
             varying = (*varying, *(options[name] for name in self._varying[given:]))
         fixed = (*args[len(self._varying) :], *rest.values())
-        if any(type(frame).__module__.startswith("pyspark.") for frame in args[: self._tables]):
+        if any(map(is_spark, args[: self._tables])):
             return None
         return (given, fixed, tuple(rest), tuple(map(type, fixed))), varying
 

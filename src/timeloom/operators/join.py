@@ -163,7 +163,7 @@ def _narrowed(relation: Relation, max_gap: Span | None, least: MinOverlap | None
 
 def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:
     """Bring a stab-forest to the Spark DataFrame that it is joined with: it is broadcast, the DataFrame stays put."""
-    from timeloom.engines.tables.frames import is_spark
+    from timeloom.engines.tables.marks import is_spark
 
     if not is_spark(left) or is_spark(right):
         return right, request

@@ -52,7 +52,7 @@ def stream_join(
     their id, time and reason, so that none is lost unseen.
     """
     from timeloom.engines.spark.cluster.interpreter import use_own_python
-    from timeloom.engines.tables.frames import is_spark
+    from timeloom.engines.tables.marks import is_spark
     from timeloom.streaming.operator import checked_how
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import Columns, key_columns

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from timeloom.engines.tables.frames import is_spark
+from timeloom.engines.tables.marks import is_spark
 from timeloom.errors import InvalidInputError
 from timeloom.model.period import Period
 from timeloom.operators.check import check

@@ -5,7 +5,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.tables.frames import is_spark, require_columns, to_arrow
+from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.marks import is_spark
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.bitemporal.table import BitemporalTable
-from timeloom.engines.tables.frames import Restore, is_spark, to_arrow
+from timeloom.engines.tables.frames import Restore, to_arrow
+from timeloom.engines.tables.marks import is_spark
 from timeloom.query.session import refuse_same_names
 
 

@@ -28,14 +28,14 @@ rows = pa.table({"start": [0, 1, 20], "end": [10, 11, 30], "v": [1, 2, 3]})
 history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 slide = tl.Slide(1, 2, 1)
 local, timelines = "timeloom.engines.local", "timeloom.engines.timelines"
-importlib.import_module("timeloom.stab_forest.forest").SOON_JOINED = 0
+importlib.import_module("timeloom.stab_forest.queries").SOON_JOINED = 0
 CALLS = [
     (lambda: tl.join(rows, rows), f"{local}.join", "find"),
     (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),
     (lambda: tl.join(rows, rows, how="semi"), f"{local}.join", "exists"),
     (lambda: list(tl.join(rows, rows, batches=True)), f"{local}.join", "find"),
-    (lambda: tl.join(rows, rows, algorithm="sweep"), "timeloom.engines.joins.algorithms", "sweep_join"),
-    (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.joins.skip_join", "skip_join_pairs"),
+    (lambda: tl.join(rows, rows, algorithm="sweep"), "timeloom.engines.joins.algorithms", "sweep_batches"),
+    (lambda: tl.join(rows, rows, algorithm="skip"), "timeloom.engines.joins.skip_join", "skip_pages"),
     (lambda: tl.count_join(rows, rows), f"{local}.count_join", "counts_by"),
     (lambda: tl.top_k(rows, rows, 1), f"{local}.count_join", "counts_by"),
     (lambda: tl.temporal_join(rows, rows), f"{timelines}.sequenced", "find"),
@@ -46,7 +46,7 @@ CALLS = [
     (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
     (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
     (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),
-    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.reaching", "skip_join"),
+    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.reaching", "skip_join_by"),
     (lambda: in_parallel([lambda: numba.get_num_threads() > 0] * 8, 2), "numba", "get_num_threads"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeloom.engines.tables.foreign_types import with_durations
+from timeloom.engines.tables.marks import is_spark
 from timeloom.engines.tables.pandas_frames import PandasKind, from_pandas
 from timeloom.engines.tables.polars_frames import PolarsKind, from_polars
 from timeloom.engines.tables.stored_tables import is_dataset, is_path, read_path
@@ -14,15 +15,6 @@ from timeloom.errors import InvalidInputError, TimeloomError, UsageError, did_yo
 
 Restore = Callable[[pa.Table], Any]
 """Turns an Arrow table into the kind of table that the user gave."""
-
-
-def is_spark(frame: object) -> bool:
-    """Tell a Spark DataFrame, classic or Connect; where nobody has imported Spark there is none."""
-    if "pyspark.sql" not in sys.modules:
-        return False
-    from pyspark.sql import DataFrame
-
-    return isinstance(frame, DataFrame)
 
 
 def is_of(frame: object, library: str, *kinds: str) -> bool:

@@ -1,6 +1,16 @@
-"""Which tables are indexes: known by a method, so that asking loads nothing."""
+"""Which tables are Spark's, and which are indexes: asking loads nothing."""
 
+import sys
 from typing import Any
+
+
+def is_spark(frame: object) -> bool:
+    """Tell a Spark DataFrame, classic or Connect; where nobody has imported Spark there is none."""
+    if "pyspark.sql" not in sys.modules:
+        return False
+    from pyspark.sql import DataFrame
+
+    return isinstance(frame, DataFrame)
 
 
 def is_index(frame: Any) -> bool:

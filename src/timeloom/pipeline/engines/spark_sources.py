@@ -47,7 +47,7 @@ def spark_form(name: str) -> SparkForm:
 
 def _require_arrays(spark: SparkSession, place: str) -> None:
     """Refuse files that are no arrays: of lines with an object each, Spark would read the first and say nothing."""
-    texts = spark.read.option("wholetext", "true").text(address_of(place)).select("value", "_metadata.file_path")
+    texts = spark.read.text(address_of(place), wholetext=True).select("value", "_metadata.file_path")
     strange = texts.where(~F.col("value").rlike(r"^\s*\[")).select("file_path").head()
     if strange is not None:
         raise InvalidInputError(

@@ -41,9 +41,8 @@ def use_own_python(spark: "SparkSession") -> None:
 
 def _classic_context(spark: "SparkSession") -> Any:
     """The object in which a classic session notes the workers' Python; on Connect there is none."""
-    module = type(spark).__module__
-    found = sys.modules.get("pyspark.core.context")
-    if module.startswith("pyspark.sql.connect") or found is None:
+    connect, found = (sys.modules.get(f"pyspark.{name}") for name in ("sql.connect.session", "core.context"))
+    if found is None or (connect is not None and isinstance(spark, connect.SparkSession)):
         return None
     return found.SparkContext._active_spark_context
 
