@@ -45,6 +45,13 @@ def test_a_sound_file(tmp_path):
     assert pipeline.steps["pairs"].needs == ["a", "b"]
     assert pipeline.steps["counted"].needs == ["pairs"]
     assert pipeline.place("out/x") == str(tmp_path / "out/x")
+    assert pipeline.place("~no-such-user.csv") == str(tmp_path / "~no-such-user.csv")
+    assert pipeline.place("s3://bucket/x") == "s3://bucket/x"
+
+
+def test_a_tilde_that_names_no_user_is_part_of_a_name(tmp_path):
+    (tmp_path / "p.yml").write_text(SOUND.replace("path: a.csv", "path: ~no-such-user.csv"))
+    assert load(str(tmp_path / "p.yml"), Secrets({})).sources["a"].path == "~no-such-user.csv"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The parts of a pipeline: sources, steps and sinks."""
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
+from timeloom.pipeline.definition.paths import absolute
 from timeloom.pipeline.definition.types import parse_type
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, by_suffix
 
@@ -217,7 +217,7 @@ class Pipeline(Part):
 
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
-        return path if "://" in path else os.path.abspath(self.base / Path(path).expanduser())
+        return absolute(self.base, path)
 
     @property
     def report_place(self) -> str:

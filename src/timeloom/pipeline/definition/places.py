@@ -5,6 +5,7 @@ from pathlib import Path
 from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.document import Path as At
 from timeloom.pipeline.definition.models import Sink, Source
+from timeloom.pipeline.definition.paths import absolute
 from timeloom.pipeline.definition.types import is_nested
 from timeloom.pipeline.formats.registry import FORMATS
 
@@ -102,7 +103,7 @@ def _check_overlaps(
 
 def place_of(base: Path, path: str) -> Path:
     """Where a path of the file leads, through ``~`` and links."""
-    return (base / Path(path).expanduser()).resolve()
+    return Path(absolute(base, path)).resolve()
 
 
 def _take(place: Path, owner: str, owners: dict[Path, str], below: dict[Path, str]) -> None:

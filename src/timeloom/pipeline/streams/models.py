@@ -1,6 +1,5 @@
 """The parts of a stream: two sources of events, a join, a sink."""
 
-import os
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -10,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from timeloom.errors import UsageError
 from timeloom.model.ticks import parse_span
 from timeloom.pipeline.definition.models import Cluster, Part, as_list, known_types
+from timeloom.pipeline.definition.paths import absolute
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS
 
 STREAMED = tuple(name for name, form in FORMATS.items() if form.spark is not None and form.spark.streams)
@@ -137,4 +137,4 @@ class Stream(Part):
 
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
-        return path if "://" in path else os.path.abspath(self.base / Path(path).expanduser())
+        return absolute(self.base, path)
