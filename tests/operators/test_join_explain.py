@@ -20,8 +20,8 @@ def test_intersects_needs_no_filter_and_counts_its_results_exactly():
 
 def test_the_cheaper_driver_is_chosen_and_named():
     short, long = spread(2000, 2, 1), spread(2000, 400, 2)
-    assert tl.explain(tl.join, short, long, "overlaps")["driver"] == ["left rows drive over right starts"]
-    assert tl.explain("join", long, short, "overlaps")["driver"] == ["right rows drive over left ends"]
+    assert tl.explain(tl.join, short, long, "overlaps")["driver"] == ["left rows probe right starts"]
+    assert tl.explain("join", long, short, "overlaps")["driver"] == ["right rows probe left ends"]
 
 
 def test_where_runs_would_waste_the_range_tree_is_taken():

@@ -16,14 +16,14 @@ def columns(periods):
     return starts, starts + np.array([length for _, length in periods], np.int64)
 
 
-def looked_up(driven, driving, distance, by_end, rest, room):
-    last = driven.heads.size - 1
+def looked_up(indexed, probe, distance, by_end, rest, room):
+    last = indexed.heads.size - 1
     table, following = np.empty(64, np.int32), np.empty(32, np.int32)
     place, pairs = (0, 0, -1), []
     while place[0] < last:
         out = np.empty(room, np.int32), np.empty(room, np.int32)
         *place, found = look_up(
-            driven, driving, distance, by_end, FREE, rest, tuple(place), last, table, following, *out
+            indexed, probe, distance, by_end, FREE, rest, tuple(place), last, table, following, *out
         )
         pairs += list(zip(out[0][:found].tolist(), out[1][:found].tolist(), strict=True))
     return pairs
@@ -33,9 +33,9 @@ def looked_up(driven, driving, distance, by_end, rest, room):
 def test_pairs_equal_brute_force(left, right, distance, by_end, driven_by_end, nearest, room):
     lefts, rights = columns(left), columns(right)
     points = rights[::-1] if driven_by_end else rights
-    driven, driving = distribute(points, lefts[::-1] if by_end else lefts, distance, 2)
+    indexed, probe = distribute(points, lefts[::-1] if by_end else lefts, distance, 2)
     rest = (nearest, MAX_TICK, MIN_TICK, MAX_TICK)
-    found = looked_up(driven, driving, distance, by_end, rest, room)
+    found = looked_up(indexed, probe, distance, by_end, rest, room)
     expected = [
         (row, other)
         for row in range(len(left))

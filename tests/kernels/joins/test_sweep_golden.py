@@ -149,7 +149,7 @@ def python_expression(text: str) -> str:
 @pytest.mark.parametrize("case", cases("rewrite_equivalence"))
 def test_rewrites_of_section_4(case: dict):
     """Map, interval-timestamp join and selection as the paper has them. Our own rewrite takes the same road,
-    except that of two limits the narrower one drives.
+    except that of two limits the narrower one decides.
     """
     given, plan = case["input"], case["input"]["plan"]
     left_intervals = plan["interval_side"] == "r"

@@ -20,7 +20,7 @@ class Plan:
     layouts: dict[tuple[Any, ...], list[OutputColumn]] = field(default_factory=dict)
 
     def bounds(self, axis: Axis, flip: bool) -> list[tuple[Limits, Limits]]:
-        """What each box of the relation says of starts and of ends, seen from the driving side."""
+        """What each box of the relation says of starts and of ends, seen from the probe side."""
         if (axis, flip) not in self.boxes:
             found = self.request.relation.boxes(axis)
             self.boxes[(axis, flip)] = [

@@ -116,7 +116,7 @@ def explained(verb: str, left: object, right: object, request: JoinRequest | Cou
 def _two_sides(
     held: ExitStack, left: object, right: object, request: JoinRequest | CountRequest
 ) -> tuple[Rows, Rows, Restore, bool] | None:
-    """The left and the right side, how results are handed out, and whether the right one drives; None if none may."""
+    """The left and the right side, how results are handed out, and whether the right one probes; None if none may."""
     if not _may(right, request):
         return None
     restore: Restore = _same
@@ -161,14 +161,14 @@ def _same(table: pa.Table) -> pa.Table:
 
 
 def _bounds(
-    plan: Plan, request: JoinRequest | CountRequest, driving: Rows, driven: Rows, flip: bool
+    plan: Plan, request: JoinRequest | CountRequest, probe: Rows, indexed: Rows, flip: bool
 ) -> tuple[list[tuple[Limits, Limits]], tuple[int, int]]:
-    """The bounds of each box of the relation on the driven side's starts and ends, and the window."""
-    kind = driving.kind or driven.kind
+    """The bounds of each box of the relation on the indexed side's starts and ends, and the window."""
+    kind = probe.kind or indexed.kind
     if kind is None:
         return [], EVER
-    if driving.kind is not None and driven.kind is not None and driving.kind.axis is not driven.kind.axis:
-        same_axis(*((driven.kind, driving.kind) if flip else (driving.kind, driven.kind)))
+    if probe.kind is not None and indexed.kind is not None and probe.kind.axis is not indexed.kind.axis:
+        same_axis(*((indexed.kind, probe.kind) if flip else (probe.kind, indexed.kind)))
     window = None
     if isinstance(request, JoinRequest) and request.window is not None:
         window = window_bounds(request.window, kind, request.relation.boxes(kind.axis))
@@ -176,11 +176,11 @@ def _bounds(
 
 
 def _joined(plan: Plan, request: JoinRequest, left: Rows, right: Rows, flip: bool) -> pa.Table:
-    driving, driven = (right, left) if flip else (left, right)
-    assert isinstance(driven, IndexRows)
-    boxes, window = _bounds(plan, request, driving, driven, flip)
-    periods = driving.periods
-    found = [search_many(driven.events.forest, *periods, *limits, window, MOST_PAIRS) for limits in boxes]
+    probe, indexed = (right, left) if flip else (left, right)
+    assert isinstance(indexed, IndexRows)
+    boxes, window = _bounds(plan, request, probe, indexed, flip)
+    periods = probe.periods
+    found = [search_many(indexed.events.forest, *periods, *limits, window, MOST_PAIRS) for limits in boxes]
     if len(found) == 1:
         one, other, _ = found[0]
     else:

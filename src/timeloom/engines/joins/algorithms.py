@@ -88,7 +88,7 @@ def _forward_scan(problem: Problem, choice: Choice) -> list[Source]:
 
 
 def _sweep(problem: Problem, choice: Choice) -> list[Source]:
-    """The sweeping join. With keys, each driving row's interval is cut to its key's stretch of the axis."""
+    """The sweeping join. With keys, each probe row's interval is cut to its key's stretch of the axis."""
     left, right, counters = problem.left, problem.right, problem.counters
     if problem.fold is None:
         tables = PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends)
@@ -98,9 +98,9 @@ def _sweep(problem: Problem, choice: Choice) -> list[Source]:
 
 def _swept(problem: Problem, driver: Driver, most: int) -> Iterator[tuple[Positions, Positions]]:
     """The pairs of one driver by a sweep along the folded axis."""
-    driving, driven = problem.sides(driver.flip)
-    rest = () if driver.exact else (problem.placed(driven, not driver.by_end), *ranges(problem, driver.rest, driving))
-    points, active = problem.placed(driven, driver.by_end), ranges(problem, driver.point, driving)
+    probe, indexed = problem.sides(driver.flip)
+    rest = () if driver.exact else (problem.placed(indexed, not driver.by_end), *ranges(problem, driver.rest, probe))
+    points, active = problem.placed(indexed, driver.by_end), ranges(problem, driver.point, probe)
     for intervals, fired in sweep_pages(points, *active, *rest, chunk=most, counters=problem.counters):
         yield (fired, intervals) if driver.flip else (intervals, fired)
 

@@ -1,4 +1,4 @@
-"""Which side drives a join over which endpoint, decided from a relation's bounds alone.
+"""Which side probes which endpoint of the other, decided from a relation's bounds alone.
 
 A driver fixes the rows of one side and finds their partners as runs of the other side's starts or ends, sorted. It is
 exact when the bounds on that endpoint imply all others; otherwise the runs are candidates that a filter must judge.
@@ -13,8 +13,8 @@ from timeloom.model.box import FREE, Box, Range
 class Driver:
     """One way to find the pairs of a box.
 
-    ``flip`` is False when left rows drive. ``box`` is the box as the driving side sees it, ``by_end`` tells which
-    endpoint of the driven side is sorted, ``exact`` that no filter is needed.
+    ``flip`` is False when left rows probe. ``box`` is the box as the probe side sees it, ``by_end`` tells which
+    endpoint of the indexed side is sorted, ``exact`` that no filter is needed.
     """
 
     box: Box
@@ -24,13 +24,13 @@ class Driver:
 
     @property
     def point(self) -> tuple[Range, Range]:
-        """Bounds on the driven endpoint, relative to the driving row's start and to its end."""
+        """Bounds on the indexed endpoint, relative to the probe row's start and to its end."""
         tight = self.box.tight() or self.box
         return (tight.end_start, tight.end_end) if self.by_end else (tight.start_start, tight.start_end)
 
     @property
     def rest(self) -> tuple[Range, Range]:
-        """Bounds on the driven side's other endpoint, which the filter checks."""
+        """Bounds on the indexed side's other endpoint, which the filter checks."""
         return (self.box.start_start, self.box.start_end) if self.by_end else (self.box.end_start, self.box.end_end)
 
     @property
@@ -45,12 +45,12 @@ class Driver:
         return any(lo is not None and lo == hi for lo, hi in self.point)
 
     def __str__(self) -> str:
-        driving, driven = ("right", "left") if self.flip else ("left", "right")
-        return f"{driving} rows drive over {driven} {'ends' if self.by_end else 'starts'}"
+        probe, indexed = ("right", "left") if self.flip else ("left", "right")
+        return f"{probe} rows probe {indexed} {'ends' if self.by_end else 'starts'}"
 
 
 def drivers(box: Box) -> list[Driver]:
-    """All four ways to drive a box: exact ones first, then those with two-sided runs."""
+    """All four ways to probe a box: exact ones first, then those with two-sided runs."""
     found = []
     for flip in (False, True):
         seen = box.inverse() if flip else box

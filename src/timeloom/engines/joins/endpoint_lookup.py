@@ -15,7 +15,7 @@ from timeloom.kernels.joins.equal_endpoints import Buckets, distribute, look_up
 
 
 class Pin(NamedTuple):
-    """The driven endpoint is the driving row's end (or start) plus a distance."""
+    """The indexed endpoint is the probe row's end (or start) plus a distance."""
 
     by_end: bool
     distance: int
@@ -27,16 +27,16 @@ class Equality:
 
     driver: Driver
     pin: Pin
-    driving: Buckets
-    driven: Buckets
+    probe: Buckets
+    indexed: Buckets
     point: Limits
     rest: Limits
     from_runs: ClassVar[bool] = True
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
         """Ranges of buckets with about as many rows each."""
-        inner = [last for _, last in shares(self.driving.rows.ids.size, threads)][:-1]
-        edges = [0, *np.searchsorted(self.driving.heads[1:-1], inner).tolist(), self.driving.heads.size - 1]
+        inner = [last for _, last in shares(self.probe.rows.ids.size, threads)][:-1]
+        edges = [0, *np.searchsorted(self.probe.heads[1:-1], inner).tolist(), self.probe.heads.size - 1]
         return list(pairwise(edges))
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
@@ -46,19 +46,19 @@ class Equality:
     def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
         """Values of the pairs in the buckets first..last, at most so many at a time."""
         page = Page(np.dtype(np.int32), np.dtype(np.int32), most)
-        widest = int(np.diff(self.driven.heads[first : last + 1]).max(initial=1))
+        widest = int(np.diff(self.indexed.heads[first : last + 1]).max(initial=1))
         table, following = np.empty(max(8, 2 * widest), np.int32), np.empty(widest, np.int32)
-        place = first, int(self.driving.heads[first]), -1
+        place = first, int(self.probe.heads[first]), -1
         demands = self.pin.distance, self.pin.by_end, self.point, self.rest
         while place[0] < last:
             bucket, row, at, found = look_up(
-                self.driven, self.driving, *demands, place, last, table, following, *page.rest
+                self.indexed, self.probe, *demands, place, last, table, following, *page.rest
             )
             place = bucket, row, at
             page.size += found
             if bucket == last or not page.room:
-                owners, driven = page.take()
-                lefts, rights = (driven, owners) if self.driver.flip else (owners, driven)
+                owners, indexed = page.take()
+                lefts, rights = (indexed, owners) if self.driver.flip else (owners, indexed)
                 yield arranged[0][lefts], arranged[1][rights]
 
 
@@ -69,9 +69,9 @@ def equality(problem: Problem, driver: Driver) -> Equality | None:
     near = problem.left.near and problem.right.near and are_near(point) and are_near(rest)
     if pin is None or problem.fold is not None or not near:
         return None
-    driving, driven = problem.sides(driver.flip)
-    points = driven.points(driver.by_end), driven.points(not driver.by_end)
-    looking = driving.points(pin.by_end), driving.points(not pin.by_end)
+    probe, indexed = problem.sides(driver.flip)
+    points = indexed.points(driver.by_end), indexed.points(not driver.by_end)
+    looking = probe.points(pin.by_end), probe.points(not pin.by_end)
     found = distribute(points, looking, pin.distance, problem.threads)
     return Equality(driver, pin, found[1], found[0], point, rest)
 

@@ -20,23 +20,23 @@ def cheapest(problem: Problem, box: Box) -> tuple[Driver, float]:
 
 def estimate(problem: Problem, driver: Driver) -> float:
     """Estimate a driver's candidates; exact for small tables."""
-    driving, driven = problem.sides(driver.flip)
-    if not len(driving) or not len(driven):
+    probe, indexed = problem.sides(driver.flip)
+    if not len(probe) or not len(indexed):
         return 0.0
-    some, points = _spaced(len(driving), ROWS), _spaced(len(driven), POINTS)
-    low, high = ranges(problem, driver.point, driving.pick(some))
-    axis = np.sort(problem.placed(driven, driver.by_end)[points])
+    some, points = _spaced(len(probe), ROWS), _spaced(len(indexed), POINTS)
+    low, high = ranges(problem, driver.point, probe.pick(some))
+    axis = np.sort(problem.placed(indexed, driver.by_end)[points])
     _, lengths = _runs(axis, low, high)
-    return float(lengths.sum()) * (len(driving) / some.size) * (len(driven) / points.size)
+    return float(lengths.sum()) * (len(probe) / some.size) * (len(indexed) / points.size)
 
 
 def kept(problem: Problem, driver: Driver) -> float:
     """Estimate the share of a driver's candidates that are results."""
-    driving, driven = problem.sides(driver.flip)
-    if not len(driving) or not len(driven):
+    probe, indexed = problem.sides(driver.flip)
+    if not len(probe) or not len(indexed):
         return 1.0
-    side, points = driving.pick(_spaced(len(driving), ROWS)), _spaced(len(driven), POINTS)
-    axis, other = problem.placed(driven, driver.by_end)[points], problem.placed(driven, not driver.by_end)[points]
+    side, points = probe.pick(_spaced(len(probe), ROWS)), _spaced(len(indexed), POINTS)
+    axis, other = problem.placed(indexed, driver.by_end)[points], problem.placed(indexed, not driver.by_end)[points]
     by_point = np.argsort(axis, kind="stable")
     begins, lengths = _runs(axis[by_point], *ranges(problem, driver.point, side))
     least, most = ranges(problem, driver.rest, side)

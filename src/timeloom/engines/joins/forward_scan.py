@@ -1,4 +1,4 @@
-"""The forward scan: runs of the driven side's sorted order, found and written block by block of driving rows."""
+"""The forward scan: runs of the indexed side's sorted order, found and written block by block of probe rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,50 +14,50 @@ from timeloom.kernels.joins import runs
 from timeloom.kernels.order import Order
 
 BLOCK = 1 << 14
-"""So many driving rows are treated at a time; what they need besides the sorted column stays in the cache."""
+"""So many probe rows are treated at a time; what they need besides the sorted column stays in the cache."""
 
 
 @dataclass(frozen=True)
 class Scan:
     """The pairs of one driver.
 
-    The driving rows come in the order of their starts, so that their runs lie close together; ``owners`` are their rows
-    in the table. ``axis`` is the sorted endpoint of the driven rows, with the other one beside it.
+    The probe rows come in the order of their starts, so that their runs lie close together; ``owners`` are their rows
+    in the table. ``axis`` is the sorted endpoint of the indexed rows, with the other one beside it.
     """
 
     problem: Problem
     driver: Driver
-    driving: Side
+    probe: Side
     owners: Positions
     axis: Order
     from_runs: ClassVar[bool] = True
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
-        """Ranges of the driving rows."""
-        return shares(len(self.driving), threads)
+        """Ranges of the probe rows."""
+        return shares(len(self.probe), threads)
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """The driven side's values as they are sorted; those of the driving side stay as they are."""
+        """The indexed side's values as they are sorted; those of the probe side stay as they are."""
         if self.driver.flip:
             return gathered(left, self.axis.ids, self.problem.threads), right
         return left, gathered(right, self.axis.ids, self.problem.threads)
 
     def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
-        """Values of the pairs of the driving rows first..last, at most so many at a time."""
-        driving, driven = arranged[::-1] if self.driver.flip else arranged
-        page = Page(driving.dtype, driven.dtype, most)
+        """Values of the pairs of the probe rows first..last, at most so many at a time."""
+        probe, indexed = arranged[::-1] if self.driver.flip else arranged
+        page = Page(probe.dtype, indexed.dtype, most)
         write = self._runs if self.driver.exact else self._filtered
         for begin in range(first, last, BLOCK):
             look_up()
             block = slice(begin, min(begin + BLOCK, last))
-            for _ in write(self.driving.pick(block), driving[self.owners[block]], driven, page):
+            for _ in write(self.probe.pick(block), probe[self.owners[block]], indexed, page):
                 yield self._turned(page.take())
         if page.size:
             yield self._turned(page.take())
 
     def runs(self) -> tuple[Positions, Ticks]:
-        """Where the run of each driving row begins, and how long it is; without a filter these are the pairs."""
-        begins, bounds = self._measure(self.driving)
+        """Where the run of each probe row begins, and how long it is; without a filter these are the pairs."""
+        begins, bounds = self._measure(self.probe)
         return begins, np.diff(bounds)
 
     def _measure(self, side: Side) -> tuple[Positions, Ticks]:
@@ -65,25 +65,27 @@ class Scan:
         runs.measure(*self._grid, *ranges(self.problem, self.driver.point, side), begins, bounds)
         return begins, bounds
 
-    def _runs(self, side: Side, owners: Array, driven: Array, page: Page) -> Iterator[None]:
+    def _runs(self, side: Side, owners: Array, indexed: Array, page: Page) -> Iterator[None]:
         """Expand the runs of a block; stops whenever the page is full."""
         begins, bounds = self._measure(side)
         at, total = 0, int(bounds[-1])
         while at < total:
             stop = min(total, at + page.room)
-            runs.expand(owners, begins, bounds, driven, at, stop, *page.rest)
+            runs.expand(owners, begins, bounds, indexed, at, stop, *page.rest)
             page.size += stop - at
             at = stop
             if not page.room:
                 yield
 
-    def _filtered(self, side: Side, owners: Array, driven: Array, page: Page) -> Iterator[None]:
+    def _filtered(self, side: Side, owners: Array, indexed: Array, page: Page) -> Iterator[None]:
         """Scan the runs of a block and keep what satisfies the other bounds; stops whenever the page is full."""
         point = ranges(self.problem, self.driver.point, side)
         rest = ranges(self.problem, self.driver.rest, side)
         row, at = 0, -1
         while row < len(side):
-            row, at, found = runs.probe(*self._grid, self.axis.beside, driven, owners, point, rest, row, at, *page.rest)
+            row, at, found = runs.probe(
+                *self._grid, self.axis.beside, indexed, owners, point, rest, row, at, *page.rest
+            )
             page.size += found
             if not page.room:
                 yield
@@ -106,7 +108,7 @@ def drive(problem: Problem, drivers: Sequence[Driver]) -> list[Scan]:
 def _scan(problem: Problem, driver: Driver) -> Scan:
     axis, rows = problem.orders[(not driver.flip, driver.by_end)], problem.orders[(driver.flip, False)]
     if problem.fold is None:
-        driving = Side(rows.values, rows.beside)
+        probe = Side(rows.values, rows.beside)
     else:
-        driving = problem.sides(driver.flip)[0].pick(rows.ids)
-    return Scan(problem, driver, driving, rows.ids, axis)
+        probe = problem.sides(driver.flip)[0].pick(rows.ids)
+    return Scan(problem, driver, probe, rows.ids, axis)

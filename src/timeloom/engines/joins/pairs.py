@@ -39,7 +39,7 @@ class Tally:
 
 
 class Source(Protocol):
-    """Pairs from one box of a relation. Each row that drives has its pairs; any range of them can be written alone.
+    """Pairs from one box of a relation. Each probe row has its pairs; any range of them can be written alone.
 
     ``from_runs`` tells that writing the pairs once more costs no more than reading them.
     """
@@ -47,13 +47,13 @@ class Source(Protocol):
     from_runs: ClassVar[bool]
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
-        """Ranges of the driving rows, all together, to be shared out to threads."""
+        """Ranges of the probe rows, all together, to be shared out to threads."""
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:
         """Bring the values of left and right rows into the order in which `pairs` needs them."""
 
     def pairs(self, arranged: tuple[Array, Array], first: int, last: int, most: int) -> Iterator[tuple[Array, Array]]:
-        """Left and right values of the pairs of the driving rows first..last, at most so many at a time."""
+        """Left and right values of the pairs of the probe rows first..last, at most so many at a time."""
 
 
 class Page:

@@ -74,7 +74,7 @@ class Problem:
         return cls(left, right, fold, threads)
 
     def sides(self, flip: bool) -> tuple[Side, Side]:
-        """The driving and the driven side."""
+        """The probe and the indexed side."""
         return (self.right, self.left) if flip else (self.left, self.right)
 
     def placed(self, side: Side, by_end: bool) -> Ticks:
@@ -102,15 +102,15 @@ class Problem:
         return order.sort(self.placed(side, by_end), threads, self.placed(side, not by_end) if beside else None)
 
 
-def ranges(problem: Problem, bounds: tuple[Range, Range], driving: Side) -> tuple[Ticks, Ticks]:
-    """The inclusive range of one endpoint of the driven side, for each of these rows of the driving side."""
+def ranges(problem: Problem, bounds: tuple[Range, Range], probe: Side) -> tuple[Ticks, Ticks]:
+    """The inclusive range of one endpoint of the indexed side, for each of these rows of the probe side."""
     limits = limits_of(bounds)
-    near = driving.near and are_near(limits)
-    low, high = np.empty(len(driving), np.int64), np.empty(len(driving), np.int64)
-    point_ranges(driving.starts, driving.ends, limits, near, low, high)
-    if problem.fold is None or driving.keys is None:
+    near = probe.near and are_near(limits)
+    low, high = np.empty(len(probe), np.int64), np.empty(len(probe), np.int64)
+    point_ranges(probe.starts, probe.ends, limits, near, low, high)
+    if problem.fold is None or probe.keys is None:
         return low, high
-    return problem.fold.ranges(low, high, driving.keys)
+    return problem.fold.ranges(low, high, probe.keys)
 
 
 def limits_of(bounds: tuple[Range, Range]) -> Limits:

@@ -26,7 +26,7 @@ class Judged:
     keep: Keep
 
     def parts(self, threads: int) -> list[tuple[int, int]]:
-        """Ranges of the driving rows."""
+        """Ranges of the probe rows."""
         return self.source.parts(threads)
 
     def arranged(self, left: Array, right: Array) -> tuple[Array, Array]:

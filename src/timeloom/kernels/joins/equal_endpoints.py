@@ -1,7 +1,7 @@
 """Pairs of rows where one row's endpoint is a fixed distance from the other's: a hash join, bucket by bucket.
 
 Neither side is sorted. Both are distributed to the same coarse buckets of the axis, each of which fits into a
-processor's cache; there the driven rows are hashed by their endpoint, and the driving rows look theirs up.
+processor's cache; there the indexed rows are hashed by their endpoint, and the probe rows look theirs up.
 """
 
 from typing import NamedTuple
@@ -28,15 +28,15 @@ class Buckets(NamedTuple):
 def distribute(
     points: tuple[Ticks, Ticks], looking: tuple[Ticks, Ticks], distance: int, threads: int
 ) -> tuple[Buckets, Buckets]:
-    """Distribute driven rows by their endpoint, and driving rows by the endpoint that they look for.
+    """Distribute indexed rows by their endpoint, and probe rows by the endpoint that they look for.
 
-    Either side is given by the endpoint that counts and the other one. Driving rows look for theirs plus a distance.
+    Either side is given by the endpoint that counts and the other one. Probe rows look for theirs plus a distance.
     """
     base, shift, buckets = grid(points[0])
     fine = max(0, (buckets - 1).bit_length() - COARSE)
     wide = ((buckets - 1) >> fine) + 1
-    driven = scatter_by_rows(*points, base, shift + fine, wide, threads)
-    return Buckets(*driven), Buckets(*scatter_by_rows(*looking, base - distance, shift + fine, wide, threads))
+    indexed = scatter_by_rows(*points, base, shift + fine, wide, threads)
+    return Buckets(*indexed), Buckets(*scatter_by_rows(*looking, base - distance, shift + fine, wide, threads))
 
 
 @compiled
@@ -61,8 +61,8 @@ def hash_rows(values: Ticks, first: int, last: int, table: Positions, following:
 
 @compiled
 def look_up(
-    driven: Buckets,
-    driving: Buckets,
+    indexed: Buckets,
+    probe: Buckets,
     distance: int,
     by_end: bool,
     point: Limits,
@@ -76,18 +76,18 @@ def look_up(
 ) -> tuple[int, int, int, int]:
     """Write the pairs of the buckets up to ``last``, from a place on, until all are done or the output is full.
 
-    ``by_end`` says that the driving rows are given by end and start, else by start and end. ``point`` and ``rest`` are
-    what the relation demands of the driven row's endpoints. A place is a bucket, a driving row and a driven row, or -1
+    ``by_end`` says that the probe rows are given by end and start, else by start and end. ``point`` and ``rest`` are
+    what the relation demands of the indexed row's endpoints. A place is a bucket, a probe row and a indexed row, or -1
     for the first one. Tells the place to go on with, and how many pairs were written.
     """
-    values, ids, beside = driven.rows
-    anchors, owners, others = driving.rows
+    values, ids, beside = indexed.rows
+    anchors, owners, others = probe.rows
     bucket, row, at = place
     found = 0
     while bucket < last:
-        begin = driven.heads[bucket]
-        mask = hash_rows(values, begin, driven.heads[bucket + 1], table, following)
-        while row < driving.heads[bucket + 1]:
+        begin = indexed.heads[bucket]
+        mask = hash_rows(values, begin, indexed.heads[bucket + 1], table, following)
+        while row < probe.heads[bucket + 1]:
             start, end = (others[row], anchors[row]) if by_end else (anchors[row], others[row])
             wanted = anchors[row] + distance
             low, high = near_range(start, end, point)

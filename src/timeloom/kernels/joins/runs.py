@@ -1,6 +1,6 @@
-"""Candidates as runs: for each driving row, a contiguous run of the driven side's sorted order.
+"""Candidates as runs: for each probe row, a contiguous run of the indexed side's sorted order.
 
-A join whose relation bounds one endpoint of the driven side needs nothing else: its result is the runs, written out.
+A join whose relation bounds one endpoint of the indexed side needs nothing else: its result is the runs, written out.
 Where the other endpoint is bounded, too, the runs are scanned and filtered. All kernels work on a block of rows, so
 that threads and batches can share the work, and what a block needs besides stays in the cache.
 """
@@ -51,16 +51,16 @@ def expand(
     owners: NDArray[np.generic],
     begins: Positions,
     bounds: Offsets,
-    driven: NDArray[np.generic],
+    indexed: NDArray[np.generic],
     first: int,
     last: int,
     out_owner: NDArray[np.generic],
     out_driven: NDArray[np.generic],
 ) -> None:
-    """Write candidates first..last: the owner's value, and the driven values of its run.
+    """Write candidates first..last: the owner's value, and the indexed values of its run.
 
     ``bounds`` are the running totals of the run lengths, starting at 0. The values may be positions or the very
-    column values that the caller wants, as long as the driven ones are in sorted order.
+    column values that the caller wants, as long as the indexed ones are in sorted order.
     """
     row = np.searchsorted(bounds, first, side="right") - 1
     at = first
@@ -70,7 +70,7 @@ def expand(
         shift = begins[row] - bounds[row]
         for number in range(at, stop):
             out_owner[number - first] = owner
-            out_driven[number - first] = driven[number + shift]
+            out_driven[number - first] = indexed[number + shift]
         at = max(at, stop)
         row += 1
 
@@ -82,7 +82,7 @@ def probe(
     base: int,
     shift: int,
     other: Ticks,
-    driven: NDArray[np.generic],
+    indexed: NDArray[np.generic],
     owners: NDArray[np.generic],
     point: tuple[Ticks, Ticks],
     rest: tuple[Ticks, Ticks],
@@ -107,7 +107,7 @@ def probe(
                 return row, at, found
             end = other[at]
             out_owner[found] = owner
-            out_driven[found] = driven[at]
+            out_driven[found] = indexed[at]
             found += (end >= least) & (end <= most)
             at += 1
         row, at = row + 1, -1

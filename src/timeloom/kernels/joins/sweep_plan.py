@@ -57,22 +57,22 @@ def candidates(box: Box) -> list[Rewrite]:
 
 def _rewrite(box: Box, *, left_intervals: bool, end_points: bool) -> Rewrite:
     tight = box.tight() or box
-    driving, selected = ("end_start", "end_end"), ("start_start", "start_end")
+    probe, selected = ("end_start", "end_end"), ("start_start", "start_end")
     if not end_points:
-        driving, selected = selected, driving
-    given = [getattr(box, field) for field in driving]
+        probe, selected = selected, probe
+    given = [getattr(box, field) for field in probe]
     from_start, from_end = given
     if not any(low is not None and high is not None for low, high in given):
         from_start, from_end = (
-            _tighter(getattr(tight, field), bounds) for field, bounds in zip(driving, given, strict=True)
+            _tighter(getattr(tight, field), bounds) for field, bounds in zip(probe, given, strict=True)
         )
-    driven = Box(**dict(zip(driving, (from_start, from_end), strict=True)))
+    indexed = Box(**dict(zip(probe, (from_start, from_end), strict=True)))
     return Rewrite(
         left_intervals,
         end_points,
         _latest(from_start[0], from_end[0]),
         _earliest(from_start[1], from_end[1]),
-        (_not_implied(driven, selected[0], box), _not_implied(driven, selected[1], box)),
+        (_not_implied(indexed, selected[0], box), _not_implied(indexed, selected[1], box)),
     )
 
 
@@ -81,11 +81,11 @@ def _tighter(tight: Bounds, given: Bounds) -> Bounds:
     return (given[0] if tight[0] is None else tight[0], given[1] if tight[1] is None else tight[1])
 
 
-def _not_implied(driven: Box, field: str, box: Box) -> Bounds:
+def _not_implied(indexed: Box, field: str, box: Box) -> Bounds:
     low, high = getattr(box, field)
     return (
-        None if driven.implies(Box(**{field: (low, None)})) else low,
-        None if driven.implies(Box(**{field: (None, high)})) else high,
+        None if indexed.implies(Box(**{field: (low, None)})) else low,
+        None if indexed.implies(Box(**{field: (None, high)})) else high,
     )
 
 

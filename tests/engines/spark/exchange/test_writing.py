@@ -67,7 +67,7 @@ def test_rows_go_to_each_slice_that_they_touch(rows, bounds, relation, side):
     cut = bool(bounds)
     assert Counter((period, number - cut) for _, period, number, _ in found) == expected
     visits = Counter(period for period, number in expected)
-    driven = {part.driver.by_end for part in parts if part.driven == side}
+    indexed = {part.driver.by_end for part in parts if part.indexed_side == side}
     for task, period, number, bits in found:
         at = number - cut
         assert task == at % TASKS
@@ -75,7 +75,7 @@ def test_rows_go_to_each_slice_that_they_touch(rows, bounds, relation, side):
         assert bool(bits & SOLE) == (visits[period] == 1)
         if not bits & SOLE:
             for by_end, bit in ((False, START_HERE), (True, END_HERE)):
-                assert by_end not in driven or bool(bits & bit) == (bisect_right(bounds, period[by_end]) == at)
+                assert by_end not in indexed or bool(bits & bit) == (bisect_right(bounds, period[by_end]) == at)
             assert bool(bits & FIRST) == (at == min(slot for other, slot in expected if other == period))
         else:
             assert bits & START_HERE

@@ -132,11 +132,11 @@ class JoinPartCounting:
         return found
 
     def _part(self, join_part: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
-        """The rows that a join part is about, by their positions on their sides: driven ones only at home."""
+        """The rows that a join part is about, by their positions on their sides: indexed ones only where their point lies."""
         bit = END_HERE if join_part.driver.by_end else START_HERE
         chosen = [np.ones(side.rows.size, np.bool_) for side in (self.left, self.right)]
-        driven = 0 if join_part.driven == "left" else 1
-        chosen[driven] = ((self.left, self.right)[driven].bits & bit) != 0
+        indexed = 0 if join_part.indexed_side == "left" else 1
+        chosen[indexed] = ((self.left, self.right)[indexed].bits & bit) != 0
         problem = problem_of(self.left.where(chosen[0]), self.right.where(chosen[1]), keys)
         return np.flatnonzero(chosen[0]), np.flatnonzero(chosen[1]), Counting(problem, (join_part.box,))
 

@@ -1,8 +1,8 @@
-"""Pairs handed to Spark as runs: each row that drives the join once, with the run of sorted rows that it meets.
+"""Pairs handed to Spark as runs: each probe row once, with the run of sorted rows that it meets.
 
 A pair that goes to Spark as a row of its own has to be written, sent and read. Where a relation's pairs are runs of a
-sorted column, a task sends run batches instead: the values of some driving rows, those of a window of the sorted rows,
-and which part of the window each driving row meets. SQL writes out the pairs.
+sorted column, a task sends run batches instead: the values of some probe rows, those of a window of the sorted rows,
+and which part of the window each probe row meets. SQL writes out the pairs.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ Numbers = NDArray[np.int64]
 
 
 class RunBatches(NamedTuple):
-    """Runs, cut at windows, in run batches: the driving row, where the run begins and how long it is.
+    """Runs, cut at windows, in run batches: the probe row, where the run begins and how long it is.
 
     Batch number k has the runs from ``edges[k]`` to ``edges[k + 1]``, between ``lows[k]`` and ``highs[k]``.
     """
@@ -63,10 +63,10 @@ class RunTask:
                 yield from self._batches(held, scan, left, right)
 
     def _batches(self, held: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
-        driving, driven = (right, left) if scan.driver.flip else (left, right)
+        probe, indexed = (right, left) if scan.driver.flip else (left, right)
         window = min(WINDOW, max(1, WINDOW_BYTES // max(1, held.row_bytes)).bit_length() - 1)
         batches, at_once = cut(*scan.runs(), window), max(1, RUN_BATCHES >> (WINDOW - window))
-        owners, others = driving.rows[scan.owners], driven.rows[scan.axis.ids]
+        owners, others = probe.rows[scan.owners], indexed.rows[scan.axis.ids]
         for first in range(0, batches.lows.size, at_once):
             edges = batches.edges[first : first + at_once + 1]
             lows, highs = batches.lows[first : first + at_once], batches.highs[first : first + at_once]

@@ -177,9 +177,9 @@ class JoinTask:
 
 
 def _sides(held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide]:
-    """Both sides for a part: of the driven one only the rows whose point has its home here."""
+    """Both sides for a part: of the indexed one only the rows whose point lies here."""
     bit = END_HERE if part.driver.by_end else START_HERE
-    if part.driven == "left":
+    if part.indexed_side == "left":
         return held.left.where((held.left.bits & bit) != 0), held.right
     return held.left, held.right.where((held.right.bits & bit) != 0)
 

@@ -1,8 +1,8 @@
 """How a relation is cut for distribution: every pair belongs to the one time slice that holds its deciding point.
 
-A relation's box, or each half of it, is driven from one side over one endpoint of the other. The driven row is a point
-and lies in exactly one slice; the driving row is an interval of ticks and visits each slice that it touches. A pair is
-found in the slice of its driven row and nowhere else, so nothing is left to remove.
+One side of a relation's box, or of each half of it, probes one endpoint of the other. The indexed row is a point and
+lies in exactly one slice; the probe row is an interval of ticks and visits each slice that it touches. A pair is
+found in the slice of its indexed row and nowhere else, so nothing is left to remove.
 """
 
 from collections.abc import Sequence
@@ -14,29 +14,29 @@ from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.model.box import Box
 
 POINT, WINDOW, DURATION, UNBOUNDED = range(4)
-"""How far a driving row reaches: to one tick, over a span of the relation's, over its own length, without end."""
+"""How far a probe row reaches: to one tick, over a span of the relation's, over its own length, without end."""
 
 
 @dataclass(frozen=True)
 class JoinPart:
-    """A box (r on the left), and how it is driven."""
+    """A box (r on the left), and which side probes which endpoint."""
 
     box: Box
     driver: Driver
 
     @property
-    def driven(self) -> str:
+    def indexed_side(self) -> str:
         """The side whose rows are points."""
         return "left" if self.driver.flip else "right"
 
     @property
-    def driving(self) -> str:
+    def probe_side(self) -> str:
         """The side whose rows are intervals."""
         return "right" if self.driver.flip else "left"
 
 
 def cover(boxes: Sequence[Box]) -> tuple[JoinPart, ...]:
-    """Cut disjoint boxes into join parts, so that driving rows reach as little as possible."""
+    """Cut disjoint boxes into join parts, so that probe rows reach as little as possible."""
     found = []
     for box in boxes:
         ways = [[driver] for driver in drivers(box)]
@@ -49,7 +49,7 @@ def cover(boxes: Sequence[Box]) -> tuple[JoinPart, ...]:
 
 
 def spread(driver: Driver) -> int:
-    """How far a driving row reaches, by the bounds of the relation alone."""
+    """How far a probe row reaches, by the bounds of the relation alone."""
     if any(lo is not None and lo == hi for lo, hi in driver.point):
         return POINT
     if any(lo is not None and hi is not None for lo, hi in driver.point):
@@ -60,7 +60,8 @@ def spread(driver: Driver) -> int:
 def replication(parts: Sequence[JoinPart], slicing: Slicing) -> tuple[str, str]:
     """A bound on the copies that are made of a row, and why there are not more."""
     reaches = {
-        side: max((spread(p.driver) for p in parts if p.driving == side), default=POINT) for side in ("left", "right")
+        side: max((spread(p.driver) for p in parts if p.probe_side == side), default=POINT)
+        for side in ("left", "right")
     }
     most = max(reaches.values())
     if most == POINT:

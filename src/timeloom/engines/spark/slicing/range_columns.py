@@ -30,7 +30,7 @@ def tick_range_columns(side: str, parts: Sequence[JoinPart]) -> tuple[str, str]:
 
 
 def _part_range(side: str, part: JoinPart) -> tuple[str, str]:
-    if part.driven == side:
+    if part.indexed_side == side:
         point = "end" if part.driver.by_end else "start"
         return point, point
     return _driving_range(part.driver.point)

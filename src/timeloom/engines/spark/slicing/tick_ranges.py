@@ -51,6 +51,6 @@ def tick_range(side: str, parts: Sequence[JoinPart], starts: Ticks, ends: Ticks)
 
 
 def _way(side: str, part: JoinPart) -> tuple[int, ...]:
-    if part.driven == side:
+    if part.indexed_side == side:
         return (kernel.AT_END if part.driver.by_end else kernel.AT_START, 0, 0, 0, 0)
     return (kernel.WITHIN, *limits_of(part.driver.point))
