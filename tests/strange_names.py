@@ -114,7 +114,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     return [f"quite harmless {number}" for number in range(len(names))]
 
 
-def table(names: Sequence[str]) -> pa.Table:
+def rows_named(names: Sequence[str]) -> pa.Table:
     """Rows of which one is invalid: a period under the first two names, a key under the third, then numbers."""
     numbers = [[10 * at, 10 * at + 1, 10 * at + 1, 10 * at] for at in range(len(names) - 3)]
     return pa.Table.from_arrays(

@@ -47,7 +47,7 @@ COLUMNS = {
 FUNCTIONS = ["count", "sum", "avg", "min", "max", "var", "stddev", "count_distinct", "collect"]
 
 
-def table():
+def whole_history():
     names = ("app_start", "app_end", "sys_start", "sys_end")
     times = {name: pa.array([row[k] for row in ROWS], pa.int64()) for k, name in enumerate(names)}
     return pa.table(times | COLUMNS)
@@ -63,7 +63,7 @@ def answer(ask):
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_every_aggregate_is_the_same_or_refused_by_both(column):
-    history = table()
+    history = whole_history()
     index = tl.BitemporalIndex(history)
     for entry in [*((column, name) for name in FUNCTIONS), (column, "top", 2), (column, len), (column, list)]:
         select = {"x": entry}
@@ -73,13 +73,13 @@ def test_every_aggregate_is_the_same_or_refused_by_both(column):
 
 
 def test_a_function_sees_whole_numbers_beside_nulls_as_they_are():
-    history = table()
+    history = whole_history()
     found = tl.sliding_windows(history, **WINDOWS, select={"x": ("beyond doubles", lambda values: int(values.max()))})
     assert max(found["x"].to_pylist()) == 2**53 + 5
 
 
 def test_a_function_that_fails_names_its_step():
-    index = tl.BitemporalIndex(table())
+    index = tl.BitemporalIndex(whole_history())
 
     def fussy(values):
         if len(values) > 2:

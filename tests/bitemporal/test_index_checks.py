@@ -12,7 +12,7 @@ INDIA = timezone(timedelta(hours=5, minutes=30))
 WINDOWS = {"sys": tl.Slide(0, 4, 1), "app": tl.Slide(0, 4, 1), "steps": 3}
 
 
-def table(now=0, **columns):
+def version(now=0, **columns):
     times = {"sys_start": [now], "sys_end": pa.array([None], pa.int64()), "app_start": [1], "app_end": [9]}
     return pa.table(times | {"v": [1], "w": ["a"]} | columns)
 
@@ -26,32 +26,32 @@ def seen(index):
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (table(1).drop_columns(["w"]), "no column 'w', which the index holds"),
-        (table(1, x=[1]), "a column 'x', which the index does not hold"),
-        (table(1, v=["text"]), "column 'v' is string, but the index holds int64"),
-        (table(1, v=[1.5]), "column 'v' is double, but the index holds int64"),
-        (table(1, w=[b"a"]), "column 'w' is binary, but the index holds string"),
-        (table(1, app_start=[date(2020, 1, 1)], app_end=[date(2020, 1, 2)]), "cast the columns"),
-        (table(-1), "system time goes backwards"),
-        (table(1, sys_start=[None]), "is null"),
+        (version(1).drop_columns(["w"]), "no column 'w', which the index holds"),
+        (version(1, x=[1]), "a column 'x', which the index does not hold"),
+        (version(1, v=["text"]), "column 'v' is string, but the index holds int64"),
+        (version(1, v=[1.5]), "column 'v' is double, but the index holds int64"),
+        (version(1, w=[b"a"]), "column 'w' is binary, but the index holds string"),
+        (version(1, app_start=[date(2020, 1, 1)], app_end=[date(2020, 1, 2)]), "cast the columns"),
+        (version(-1), "system time goes backwards"),
+        (version(1, sys_start=[None]), "is null"),
         ({"sys_start": [1]}, "is a dict"),
     ],
 )
 def test_another_table_is_refused_and_changes_nothing(other, words):
-    index = tl.BitemporalIndex(table())
+    index = tl.BitemporalIndex(version())
     before = seen(index)
     with pytest.raises(tl.TimeloomError, match=words):
         index.append(other)
     assert seen(index) == before
-    index.append(table(1))
+    index.append(version(1))
     assert seen(index)[0] == 2
 
 
 def test_columns_may_come_in_another_order_width_or_without_values():
-    index = tl.BitemporalIndex(table(w=pa.nulls(1), sys_end=pa.nulls(1)))
-    index.append(table(1).select(["w", "v", "app_end", "app_start", "sys_end", "sys_start"]))
-    index.append(table(2, app_start=pa.array([1], pa.int32()), app_end=pa.array([9], pa.int16()), v=pa.nulls(1)))
-    index.append(table(3).replace_schema_metadata({"made by": "somebody"}))
+    index = tl.BitemporalIndex(version(w=pa.nulls(1), sys_end=pa.nulls(1)))
+    index.append(version(1).select(["w", "v", "app_end", "app_start", "sys_end", "sys_start"]))
+    index.append(version(2, app_start=pa.array([1], pa.int32()), app_end=pa.array([9], pa.int16()), v=pa.nulls(1)))
+    index.append(version(3).replace_schema_metadata({"made by": "somebody"}))
     assert index.rows([0, 1, 2, 3])["w"].to_pylist() == [None, "a", "a", "a"]
     assert index.rows([2, 3])["v"].to_pylist() == [None, 1]
     assert index.as_of(app=5).tolist() == [0, 1, 2, 3]
@@ -119,20 +119,20 @@ def test_tables_with_zones_of_a_fixed_offset():
         lambda ix: ix.windows(**WINDOWS, meaning=3),
         lambda ix: ix.append(None) or ix.append(3),
         lambda _: tl.BitemporalIndex(3),
-        lambda _: tl.BitemporalIndex(table(), retroactive="no"),
-        lambda _: tl.BitemporalIndex(table(), checkpoint_every=0),
-        lambda _: tl.BitemporalIndex(table(), checkpoint_every=1.5),
-        lambda _: tl.BitemporalIndex(table(), bucket=0),
-        lambda _: tl.BitemporalIndex(table(), bucket="wide"),
-        lambda _: tl.BitemporalIndex(table(), bucket="2 days"),
-        lambda _: tl.BitemporalIndex(table(), sys_period=3),
+        lambda _: tl.BitemporalIndex(version(), retroactive="no"),
+        lambda _: tl.BitemporalIndex(version(), checkpoint_every=0),
+        lambda _: tl.BitemporalIndex(version(), checkpoint_every=1.5),
+        lambda _: tl.BitemporalIndex(version(), bucket=0),
+        lambda _: tl.BitemporalIndex(version(), bucket="wide"),
+        lambda _: tl.BitemporalIndex(version(), bucket="2 days"),
+        lambda _: tl.BitemporalIndex(version(), sys_period=3),
         lambda _: tl.BitemporalIndex().rows([]),
         lambda _: tl.BitemporalIndex().as_of(app=1),
         lambda _: tl.BitemporalIndex().checkpoint(),
     ],
 )
 def test_misuse_is_refused_in_our_words(misuse):
-    index = tl.BitemporalIndex(table())
+    index = tl.BitemporalIndex(version())
     with pytest.raises(tl.TimeloomError):
         misuse(index)
     assert seen(index)[0] == 1

@@ -11,7 +11,7 @@ import timeloom.accessors
 pytestmark = pytest.mark.spark
 
 
-def table(seed, rows=40, name="x"):
+def drawn_rows(seed, rows=40, name="x"):
     """Rows in the order of their values, which Spark puts them into, with ties, nulls and instants."""
     draw = random.Random(seed)
     starts = [draw.randrange(30) for _ in range(rows)]
@@ -76,7 +76,7 @@ def ready(name, rows):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_both_engines_agree(spark, name):
-    left, right = ready(name, table(1)), table(2)
+    left, right = ready(name, drawn_rows(1)), drawn_rows(2)
     expected = CALLS[name](left, right)
     frames = [spark.createDataFrame(rows).repartition(3) for rows in (left, right)]
     plan = CALLS[name](*frames)
@@ -86,7 +86,7 @@ def test_both_engines_agree(spark, name):
 
 @pytest.mark.parametrize("option", [{"where": "x = x_right"}, {"min_overlap": 2}, {"overlap": "length"}])
 def test_what_tasks_cannot_do_is_refused(spark, option):
-    frame = spark.createDataFrame(table(1))
+    frame = spark.createDataFrame(drawn_rows(1))
     with pytest.raises(tl.UsageError, match=f"{next(iter(option))}.* is for local tables so far"):
         tl.join(frame, frame, **option)
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 SLICES = [1, 2, 7, 64]
 
 
-def table(seed, rows=70, keys=("a", "a", "a", "b", None), latest=40):
+def drawn_rows(seed, rows=70, keys=("a", "a", "a", "b", None), latest=40):
     """Rows in the order that ``first``, ``last`` and ``collect`` have on Spark; many have one key."""
     order = [(name, "ascending") for name in ("start", "end", "number", "id")]
     return random_rows(seed, rows, keys, latest, open_ends=0.03).sort_by(order)
@@ -35,7 +35,7 @@ def apart(spark, rows):
 
 @pytest.mark.parametrize("by", [(), ("key",)])
 def test_coalesce(spark, by):
-    rows = table(1, latest=120)
+    rows = drawn_rows(1, latest=120)
     frame = apart(spark, rows)
     request = CoalesceRequest(by, tl.Period(), Policy())
     expected = tl.coalesce(rows, by=list(by))
@@ -44,7 +44,7 @@ def test_coalesce(spark, by):
 
 @pytest.mark.parametrize("by", [(), ("key",)])
 def test_gaps(spark, by):
-    rows = table(2, rows=25, latest=200)
+    rows = drawn_rows(2, rows=25, latest=200)
     frame = apart(spark, rows)
     cases = []
     for within, sliced in {None: SLICES, (3, 70): [7], (-20, -10): [2]}.items():
@@ -75,7 +75,7 @@ MEASURES = {
 
 @pytest.mark.parametrize("by", [(), ("key",)])
 def test_temporal_aggregate(spark, by):
-    rows = table(3)
+    rows = drawn_rows(3)
     frame = apart(spark, rows)
     cases = []
     for fill, within, sliced in [(False, None, SLICES), (False, (3, 37), [7]), (True, None, [7])]:
@@ -89,7 +89,7 @@ def test_temporal_aggregate(spark, by):
 
 @pytest.mark.parametrize("on", [None, "key"])
 def test_temporal_antijoin(spark, on):
-    left, right = table(4, rows=40, latest=120), table(5, rows=15, latest=150, keys=("a", "b", None))
+    left, right = drawn_rows(4, rows=40, latest=120), drawn_rows(5, rows=15, latest=150, keys=("a", "b", None))
     right = right.filter(pc.is_valid(right["end"]))
     frames = apart(spark, left), apart(spark, right)
     expected = tl.temporal_antijoin(left, right, on=on)
@@ -100,7 +100,10 @@ def test_temporal_antijoin(spark, on):
 
 @pytest.mark.parametrize("on", [None, "key"])
 def test_temporal_join(spark, on):
-    left, right = table(6, rows=40, latest=60), table(7, rows=20, latest=90).rename_columns({"price": "height"})
+    left, right = (
+        drawn_rows(6, rows=40, latest=60),
+        drawn_rows(7, rows=20, latest=90).rename_columns({"price": "height"}),
+    )
     frames = apart(spark, left), apart(spark, right)
     cases = []
     sliced_by: dict[str, list[int | None]] = {"inner": [None, 64], "left": [7], "right": [2], "full": [1, 7]}

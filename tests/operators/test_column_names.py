@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
-from strange_names import NAMES, WRITTEN, local_verbs, numbered, table, verbs
+from strange_names import NAMES, WRITTEN, local_verbs, numbered, rows_named, verbs
 
 
 def columns(found: pa.Table) -> list[list[object]]:
@@ -28,7 +28,7 @@ def every_verb(names):
 @pytest.mark.parametrize("turn", range(0, len(NAMES), 7))
 def test_any_name_may_stand_for_the_period_the_key_and_the_payload(verb, turn):
     names = [name for name in NAMES[turn:] + NAMES[:turn] if name not in WRITTEN.get(verb, set())]
-    given, plain = table(names), table(numbered(names))
+    given, plain = rows_named(names), rows_named(numbered(names))
     found = every_verb(names)[verb](given, given)
     expected = every_verb(numbered(names))[verb](plain, plain)
     assert columns(found.result) == columns(expected.result)
@@ -69,7 +69,7 @@ def _schema(*more: str) -> pa.Schema:
 @pytest.mark.parametrize("verb", every_verb(NAMES))
 def test_names_that_stand_for_two_columns_are_refused(verb):
     names = ["from", "to", "key", "v", "w"]
-    plain = table(names)
+    plain = rows_named(names)
     arrow = plain.append_column("v", plain["w"])
     pandas = pd.DataFrame([[0, 5, "a", 1, 2, 3]], columns=[*names, "v"])
     for bad in (arrow, pandas):

@@ -97,7 +97,7 @@ FORMS = {
 }
 
 
-def table(column: "pa.Array | pa.ChunkedArray") -> pa.Table:
+def beside_periods(column: "pa.Array | pa.ChunkedArray") -> pa.Table:
     """A column and periods, with metadata that must not get in the way."""
     rows = range(len(column))
     ends = pa.array([row + 2 for row in rows], pa.int64())
@@ -112,7 +112,7 @@ def _invalid(one: pa.Table) -> pa.Table:
 def test_payload_of_every_type_passes_through_every_verb(name):
     kind = COLUMNS[name].type
     for form, make in FORMS.items():
-        given = table(make(COLUMNS[name]))
+        given = beside_periods(make(COLUMNS[name]))
         values = given["x"].to_pylist()
         for verb, call in CARRYING.items():
             if not given.num_rows and verb == "batches":
@@ -134,13 +134,13 @@ def test_payload_that_arrow_cannot_take_apart_is_refused_by_name():
             with pytest.raises(
                 tl.InvalidInputError, match="column 'x' is .*, which cannot be carried over.*cast it to"
             ):
-                CARRYING[verb](table(pa.array(values, kind)))
+                CARRYING[verb](beside_periods(pa.array(values, kind)))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_keys_and_groups_of_every_type_work_or_are_refused_by_name(name):
     for form, make in FORMS.items():
-        given = table(make(COLUMNS[name]))
+        given = beside_periods(make(COLUMNS[name]))
         for verb, call in COMPARING.items():
             if name in ONLY_PAYLOAD:
                 with pytest.raises(tl.InvalidInputError, match="column 'x' is .*, whose values cannot be compared"):
@@ -155,7 +155,7 @@ def test_keys_and_groups_of_every_type_work_or_are_refused_by_name(name):
 def test_values_of_every_type_are_measured_or_refused_by_name(name):
     refused = []
     for make in FORMS.values():
-        given = table(make(COLUMNS[name]))
+        given = beside_periods(make(COLUMNS[name]))
         for function in MEASURES:
             for call in (
                 partial(tl.temporal_aggregate, given),

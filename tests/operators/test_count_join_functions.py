@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import periods
 from reference.relations import ALLEN, RELATIONS
+from rows import table
 from timeloom.model.aggregates import AGGREGATES
 
 NUMBERS = [0, 1, 3, -(2**53) - 1, 2**59]
@@ -41,16 +42,9 @@ def fitting(kind: pa.DataType) -> list[str]:
     return [name for name in COUNTING if tests[AGGREGATES[name].takes](kind)]
 
 
-def table(rows: list, kind: pa.DataType, values: list) -> pa.Table:
-    return pa.table(
-        {
-            "id": pa.array(range(len(rows)), pa.int64()),
-            "key": pa.array([at % 2 for at in range(len(rows))], pa.int64()),
-            "value": pa.array(values, kind),
-            "start": pa.array([start for start, _ in rows], pa.int64()),
-            "end": pa.array([end for _, end in rows], pa.int64()),
-        }
-    )
+def valued(rows: list, kind: pa.DataType, values: list) -> pa.Table:
+    keys = pa.array([at % 2 for at in range(len(rows))], pa.int64())
+    return table(rows, number="id", key=keys, value=pa.array(values, kind))
 
 
 @given(st.data(), periods(max_size=6), periods(max_size=8), st.sampled_from(sorted(RELATIONS)), st.booleans())
@@ -58,7 +52,7 @@ def test_aggregates_of_partners_are_those_of_temporal_aggregates(data, left, rig
     kind = data.draw(st.sampled_from(list(VALUES)))
     some = st.sampled_from([*VALUES[kind], None])
     values = data.draw(st.lists(some, min_size=len(right), max_size=len(right)))
-    lefts, rights = table(left, pa.int64(), [None] * len(left)), table(right, kind, values)
+    lefts, rights = valued(left, pa.int64(), [None] * len(left)), valued(right, kind, values)
     aggregates = {function: ("value", function) for function in fitting(kind)}
     found = tl.count_join(lefts, rights, name, on="key" if keyed else None, name="rows", aggregates=aggregates)
     by_start = sorted(range(len(right)), key=lambda j: right[j][0])
@@ -105,7 +99,7 @@ def test_no_pair_is_looked_at_for_relations_that_leave_a_side_open(name, keyed, 
     monkeypatch.setattr("timeloom.engines.counts.partners.find", refuse)
     rng = np.random.default_rng(9)
     rows = [(int(start), int(start + length)) for start, length in rng.integers(1, 9, (60, 2))]
-    right = table(rows, pa.int64(), rng.integers(0, 5, 60).tolist())
+    right = valued(rows, pa.int64(), rng.integers(0, 5, 60).tolist())
     left = right.drop_columns("value")
     found = tl.count_join(left, right, name, on="key" if keyed else None, aggregates={"n": ("value", "count_distinct")})
     values = right["value"].to_pylist()

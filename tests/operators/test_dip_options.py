@@ -6,17 +6,11 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import periods
+from rows import table
 
 
-def table(rows: list, name: str) -> pa.Table:
-    return pa.table(
-        {
-            "key": pa.array([at % 2 for at in range(len(rows))], pa.int64()),
-            name: pa.array(range(len(rows)), pa.int64()),
-            "start": pa.array([start for start, _ in rows], pa.int64()),
-            "end": pa.array([end for _, end in rows], pa.int64()),
-        }
-    )
+def keyed(rows: list, name: str) -> pa.Table:
+    return table(rows, number=name, key=pa.array([at % 2 for at in range(len(rows))], pa.int64()))
 
 
 def plain(found: pa.Table) -> list[str]:
@@ -31,7 +25,7 @@ def plain(found: pa.Table) -> list[str]:
     st.sampled_from([None, "key"]),
 )
 def test_m_changes_no_row(left, right, how, m, on):
-    tables = table(left, "a"), table(right, "b")
+    tables = keyed(left, "a"), keyed(right, "b")
     if on is None:
         tables = tables[0].drop_columns("key"), tables[1].drop_columns("key")
     joined = tl.temporal_join(*tables, on=on, how=how, algorithm="dip", m=m)

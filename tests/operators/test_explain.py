@@ -15,13 +15,13 @@ from timeloom.operators.registry import verbs
 ROWS, SAMPLE = 30_000, 20_000
 
 
-def table(seed: int) -> pa.Table:
+def drawn_rows(seed: int) -> pa.Table:
     rng = np.random.default_rng(seed)
     start = rng.integers(0, ROWS, ROWS)
     return pa.table({"key": rng.integers(0, 9, ROWS), "price": rng.random(ROWS), "start": start, "end": start + 5})
 
 
-LEFT, RIGHT = table(1), table(2)
+LEFT, RIGHT = drawn_rows(1), drawn_rows(2)
 HISTORY = pa.table({f"{axis}_{name}": LEFT[name] for axis in ("sys", "app") for name in ("start", "end")})
 INSTANTS = LEFT.select(["start"])
 JOINS = ["auto", "forward_scan", "sweep", "range_tree", "skip"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import LIMITS, periods
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, outer_pairs, semi_rows
+from rows import table
 from timeloom.engines.indexes.plan import Plan
 from timeloom.kernels.stab_forest.layout import FOREVER
 from timeloom.kernels.stab_forest.rectangle import search_many
@@ -33,14 +34,8 @@ def grown(rows, ends_at, name, payload=True):
     return forest
 
 
-def table(rows, name):
-    return pa.table(
-        {
-            name: pa.array(range(len(rows)), pa.int64()),
-            "start": pa.array([row[0] for row in rows], pa.int64()),
-            "end": pa.array([row[1] for row in rows], pa.int64()),
-        }
-    )
+def numbered(rows, name):
+    return table(rows, number=name).select([name, "start", "end"])
 
 
 def expected(pairs, left, right, how):
@@ -75,8 +70,8 @@ def test_every_relation_and_kind_of_join_through_a_forest(name, data):
     options = {limit: data.draw(LIMITS) for limit in PARAMETERS.get(name, ())}
     how, side = data.draw(st.sampled_from(HOWS)), data.draw(st.sampled_from(["left", "right", "both"]))
     ends_at = data.draw(st.lists(st.integers(0, 9), max_size=5))
-    one = table(left, "i") if side == "right" else grown(left, ends_at, "i")
-    other = table(right, "j") if side == "left" else grown(right, ends_at, "j")
+    one = numbered(left, "i") if side == "right" else grown(left, ends_at, "i")
+    other = numbered(right, "j") if side == "left" else grown(right, ends_at, "j")
     pairs = join_pairs(left, right, RELATIONS[name], **options)
     for _ in range(2):
         assert found(tl.join(one, other, name, how=how, **options), how) == expected(pairs, left, right, how)
@@ -117,13 +112,13 @@ def test_windows_of_joins(left, right, how, begin, length, indexed):
         for j, s in enumerate(right)
         if max(r[0], s[0], begin) < min(r[1], s[1], last)
     ]
-    other = grown(right, [3, 1], "j") if indexed else table(right, "j")
-    result = tl.join(table(left, "i"), other, how=how, window=window)
+    other = grown(right, [3, 1], "j") if indexed else numbered(right, "j")
+    result = tl.join(numbered(left, "i"), other, how=how, window=window)
     assert found(result, how) == expected(pairs, left, right, how)
 
 
 def test_windows_are_refused_where_they_mean_nothing():
-    rows = table([(1, 3)], "i")
+    rows = numbered([(1, 3)], "i")
     for other in (rows, tl.StabForest.build([1], [3])):
         with pytest.raises(tl.UsageError, match="share none"):
             tl.join(rows, other, "before", window=(1, 2))
@@ -207,7 +202,7 @@ def test_large_forests_answer_like_tables(spread):
 
 
 def test_conditions_of_the_match_hold_beside_a_forest():
-    forest, few = tl.StabForest.build([1, 4, 5], [3, 9, 6]), table([(2, 6)], "i")
+    forest, few = tl.StabForest.build([1, 4, 5], [3, 9, 6]), numbered([(2, 6)], "i")
     events = forest.table()
     for options in ({"where": "id > 0"}, {"min_overlap": 2}, {"overlap": "length"}, {"max_gap": 1}):
         for how in ("inner", "left"):
@@ -217,7 +212,7 @@ def test_conditions_of_the_match_hold_beside_a_forest():
 
 
 def test_columns_are_picked_in_any_order():
-    forest, few = tl.StabForest.build([1, 4], [3, 9]), table([(1, 3)], "i")
+    forest, few = tl.StabForest.build([1, 4], [3, 9]), numbered([(1, 3)], "i")
     names = ["end_right", "start_right", "id", "end", "start", "i"]
     assert tl.join(few, forest, columns=names).to_pylist() == [dict(zip(names, [3, 1, 0, 3, 1, 0], strict=True))]
     assert tl.join(few, forest, columns=["id"], how="right")["id"].to_pylist() == [0, 1]
@@ -225,7 +220,7 @@ def test_columns_are_picked_in_any_order():
 
 
 def test_explain_tells_of_the_index():
-    forest, few = tl.StabForest.build(range(99), range(1, 100)), table([(1, 3)], "i")
+    forest, few = tl.StabForest.build(range(99), range(1, 100)), numbered([(1, 3)], "i")
     for told in (tl.explain(tl.join, few, forest), tl.explain(tl.count_join, few, forest)):
         assert (told["algorithm"], told["right rows"]) == ("index", 99)
     assert tl.explain(tl.join, forest, few)["driver"].startswith("right rows")

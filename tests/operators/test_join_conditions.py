@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference.neighbours import distance, shares
+from rows import table
 
 SIDE = periods().flatmap(
     lambda rows: st.tuples(
@@ -24,10 +25,8 @@ HOWS = ["inner", "left", "right", "full", "semi", "anti"]
 ALGORITHMS = ["auto", "forward_scan", "sweep", "range_tree"]
 
 
-def table(rows, keys, numbers, name):
-    columns = {name: range(len(rows)), "start": [r[0] for r in rows], "end": [r[1] for r in rows], "key": keys}
-    kinds = [(name, pa.int64()), ("start", pa.int64()), ("end", pa.int64()), ("key", pa.string()), ("x", pa.int32())]
-    return pa.table(columns | {"x": numbers}, pa.schema(kinds))
+def numbered(rows, keys, numbers, name):
+    return table(rows, keys, name, x=pa.array(numbers, pa.int32())).select([name, "start", "end", "key", "x"])
 
 
 def expected(pairs, left, right, how):
@@ -78,9 +77,9 @@ def test_conditions_are_part_of_the_match(left, right, keyed, how, where, algori
     holds = CONDITIONS[where]
     pairs = paired(left, right, keyed, lambda a, b, r, s: shares(r, s) and holds(left[2][a], right[2][b]))
     options = {"how": how, "where": where, "algorithm": algorithm, "on": "key" if keyed else None}
-    found = tl.join(table(*left, "l"), table(*right, "r"), **options)
+    found = tl.join(numbered(*left, "l"), numbered(*right, "r"), **options)
     assert rows_of(found, how) == expected(pairs, len(left[0]), len(right[0]), how)
-    batches = list(tl.join(table(*left, "l"), table(*right, "r"), batches=True, batch_rows=2, **options))
+    batches = list(tl.join(numbered(*left, "l"), numbered(*right, "r"), batches=True, batch_rows=2, **options))
     assert all(batch.num_rows <= 2 for batch in batches)
     if batches:
         assert rows_of(pa.Table.from_batches(batches), how) == rows_of(found, how)
@@ -91,7 +90,7 @@ def test_conditions_are_part_of_the_match(left, right, keyed, how, where, algori
 def test_gaps(left, right, keyed, how, gap, algorithm):
     pairs = paired(left, right, keyed, lambda a, b, r, s: distance(r, s) <= gap)
     options = {"how": how, "max_gap": gap, "algorithm": algorithm, "on": "key" if keyed else None}
-    found = tl.join(table(*left, "l"), table(*right, "r"), **options)
+    found = tl.join(numbered(*left, "l"), numbered(*right, "r"), **options)
     assert rows_of(found, how) == expected(pairs, len(left[0]), len(right[0]), how)
 
 
@@ -119,11 +118,11 @@ def test_least_overlaps(left, right, keyed, how, least, algorithm):
 
     pairs = paired(left, right, keyed, holds)
     options = {"how": how, "min_overlap": least, "algorithm": algorithm, "on": "key" if keyed else None}
-    found = tl.join(table(*left, "l"), table(*right, "r"), **options)
+    found = tl.join(numbered(*left, "l"), numbered(*right, "r"), **options)
     assert rows_of(found, how) == expected(pairs, len(left[0]), len(right[0]), how)
     if how in ("semi", "anti"):
         return
-    long = tl.join(table(*left, "l"), table(*right, "r"), overlap="length", **options)
+    long = tl.join(numbered(*left, "l"), numbered(*right, "r"), overlap="length", **options)
     for a, b, length in zip(*(long[name].to_pylist() for name in ("l", "r", "overlap_length")), strict=True):
         assert length == (None if None in (a, b) else shared(left[0][a], right[0][b]))
 

@@ -9,20 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
+from rows import table
 from timeloom.engines.indexes import keyed
 
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 12), st.integers(1, 5)), max_size=14)
 
 
-def table(drawn, number):
-    return pa.table(
-        {
-            number: pa.array(range(len(drawn)), pa.int64()),
-            "key": pa.array([key for key, _, _ in drawn], pa.string()),
-            "start": pa.array([start for _, start, _ in drawn], pa.int64()),
-            "end": pa.array([start + length for _, start, length in drawn], pa.int64()),
-        }
-    )
+def keyed_rows(drawn, number):
+    periods = [(start, start + length) for _, start, length in drawn]
+    return table(periods, [key for key, _, _ in drawn], number)
 
 
 def listed(result):
@@ -32,10 +27,10 @@ def listed(result):
 @settings(max_examples=60, deadline=None)
 @given(events=rows, few=rows, how=st.sampled_from(["inner", "left", "right", "full", "semi", "anti"]))
 def test_joins_by_key_equal_those_of_tables(events, few, how):
-    forest, plain = tl.KeyedForest.build(table(events, "j"), by="key"), table(events, "j")
+    forest, plain = tl.KeyedForest.build(keyed_rows(events, "j"), by="key"), keyed_rows(events, "j")
     for relation in ("intersects", "meets", "during"):
-        ours = tl.join(table(few, "i"), forest, relation, on="key", how=how)
-        theirs = tl.join(table(few, "i"), plain, relation, on="key", how=how).select(ours.column_names)
+        ours = tl.join(keyed_rows(few, "i"), forest, relation, on="key", how=how)
+        theirs = tl.join(keyed_rows(few, "i"), plain, relation, on="key", how=how).select(ours.column_names)
         assert listed(ours) == listed(theirs)
     for key in "abcd":
         for t in (0, 5, 9):
@@ -52,13 +47,13 @@ def test_joins_by_key_go_through_the_index(monkeypatch):
         return left
 
     monkeypatch.setattr(keyed, "through_index", through_index)
-    forest = tl.KeyedForest.build(table([("a", 1, 3), ("b", 2, 3)], "j"), by="key")
-    tl.join(table([("b", 1, 9)], "i"), forest, on="key")
+    forest = tl.KeyedForest.build(keyed_rows([("a", 1, 3), ("b", 2, 3)], "j"), by="key")
+    tl.join(keyed_rows([("b", 1, 9)], "i"), forest, on="key")
     assert asked == [forest["b"]]
 
 
 def test_keys_come_and_go():
-    forest = tl.KeyedForest.build(table([("a", 1, 3), ("b", 2, 3)], "j"), by="key", order="start")
+    forest = tl.KeyedForest.build(keyed_rows([("a", 1, 3), ("b", 2, 3)], "j"), by="key", order="start")
     assert forest.append("c", 4, 9, j=7) == 2
     assert forest.append("a", 6, 8, j=8) == 3
     assert ("c" in forest, list(forest), len(forest)) == (True, ["a", "b", "c"], 4)
@@ -89,7 +84,7 @@ def test_what_is_no_key_is_refused():
 
 
 def test_readers_beside_a_writer_find_whole_events():
-    forest, faults = tl.KeyedForest.build(table([], "j"), by="key", order="start"), []
+    forest, faults = tl.KeyedForest.build(keyed_rows([], "j"), by="key", order="start"), []
 
     def read():
         try:

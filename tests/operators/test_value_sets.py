@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 import timeloom as tl
 from drawing import keys_for, periods
 from reference import sequenced, value_sets
+from rows import table
 
 KEYED = periods().flatmap(lambda rows: st.tuples(st.just(rows), keys_for(rows)))
-
-
-def table(rows, keys, **more):
-    columns = {"key": keys, "start": [row[0] for row in rows], "end": [row[1] for row in rows]}
-    kinds = [("key", pa.string()), ("start", pa.int64()), ("end", pa.int64())]
-    made = pa.table(columns, pa.schema(kinds))
-    for name, column in more.items():
-        made = made.append_column(name, column)
-    return made
 
 
 def tuples(found, *names):

@@ -27,7 +27,7 @@ FITTING = {
 WINDOWS = {"sys": tl.Slide(0, 2, 1), "app": tl.Slide(0, 2, 1), "ratio": (1, 1), "steps": 9, "meaning": "visible"}
 
 
-def table(rows=60, seed=3):
+def drawn_rows(rows=60, seed=3):
     """Rows with distinct starts, so that their order is known; the last group has nulls only."""
     draw = random.Random(seed)
     starts = list(range(rows))
@@ -67,14 +67,14 @@ def same(found, expected, by):
 
 
 def test_periods_with_all_aggregates(spark):
-    rows = table()
+    rows = drawn_rows()
     call = {"aggregates": measured(lambda record: True), "by": "key", "fill": True, "within": (0, 70)}
     found = tl.temporal_aggregate(spark.createDataFrame(rows).repartition(4), **call)
     same(found, tl.temporal_aggregate(rows, **call), ["key", "start"])
 
 
 def test_partners_with_all_aggregates_that_have_parts(spark):
-    rows = table()
+    rows = drawn_rows()
     left = pa.table({"at": range(0, 80, 3), "start": range(0, 80, 3), "end": range(9, 89, 3)})
     call = {"aggregates": measured(lambda record: record.combination is not None)}
     frames = spark.createDataFrame(left).repartition(3), spark.createDataFrame(rows).repartition(4)
@@ -82,14 +82,14 @@ def test_partners_with_all_aggregates_that_have_parts(spark):
 
 
 def test_steps_with_all_aggregates_that_need_no_order(spark):
-    rows = table()
+    rows = drawn_rows()
     select = measured(lambda record: record.order == "ignored")
     found = tl.sliding_windows(spark.createDataFrame(rows).repartition(4), **WINDOWS, select=select)
     same(found, tl.sliding_windows(rows, **WINDOWS, select=select), ["step"])
 
 
 def test_what_needs_an_order_is_refused_by_name(spark):
-    frame = spark.createDataFrame(table())
+    frame = spark.createDataFrame(drawn_rows())
     for name in [record.name for record in AGGREGATES.values() if record.order == "decisive"]:
         with pytest.raises(tl.UsageError, match=f"'{name}' of a step"):
             tl.sliding_windows(frame, **WINDOWS, select={"x": ("whole", name)})

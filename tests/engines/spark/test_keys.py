@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import timeloom as tl
-from strange_names import NAMES, WRITTEN, table, verbs
+from strange_names import NAMES, WRITTEN, rows_named, verbs
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.validity import judge_frame
@@ -31,8 +31,8 @@ def rows(frame: Any) -> list[str]:
 @pytest.mark.parametrize("verb", verbs(NAMES))
 def test_no_name_clashes_with_an_inner_one(spark, verb):
     names = [name for name in TURNED if name not in WRITTEN.get(verb, set())]
-    given = table(names)
-    frame = spark.createDataFrame(table([f"x{at}" for at in range(len(names))])).toDF(*names)
+    given = rows_named(names)
+    frame = spark.createDataFrame(rows_named([f"x{at}" for at in range(len(names))])).toDF(*names)
     found, expected = verbs(names)[verb](frame, frame), verbs(names)[verb](given, given)
     assert found.result.columns == expected.result.column_names
     assert found.rejected.columns == expected.rejected.column_names
@@ -43,7 +43,7 @@ def test_no_name_clashes_with_an_inner_one(spark, verb):
 
 def test_pairs_that_sql_writes_out_have_any_name(spark, searched):
     names = ["end", "start", "run", "met", "flip", "entry", "v0", "c0", "A", "a", "a.b", "", "at", "own"]
-    given = table(names).slice(0, 3)
+    given = rows_named(names).slice(0, 3)
     frame = spark.createDataFrame(given.rename_columns([f"x{at}" for at in range(len(names))])).toDF(*names)
     period = {"left_period": names[:2], "right_period": names[:2], "suffixes": ("", "!")}
     for options in ({"columns": names[2:]}, {"columns": [*names[:8], "met!"], "strategy": "slices"}):

@@ -13,7 +13,7 @@ from timeloom.engines.tables.key_types import common_type
 PAIRS = list(itertools.product(KEYS, KEYS))
 
 
-def table(key: pa.Array, number: str) -> pa.Table:
+def keyed(key: pa.Array, number: str) -> pa.Table:
     """Rows that all share their time."""
     size = len(key)
     return pa.table({"k": key, "start": [0] * size, "end": [9] * size, number: range(size)})
@@ -47,7 +47,7 @@ def same(found: list[tuple], wanted: list[tuple]) -> bool:
 @pytest.mark.parametrize("one", KEYS)
 def test_equal_values_match_whatever_their_types(one):
     for other in KEYS:
-        left, right = table(KEYS[one], "v"), table(KEYS[other], "w")
+        left, right = keyed(KEYS[one], "v"), keyed(KEYS[other], "w")
         if not may_be_equal(one, other):
             for call in (tl.join, tl.temporal_join, tl.temporal_antijoin, tl.count_join):
                 with pytest.raises(tl.InvalidInputError, match=r"the keys 'k' \(.*\) and 'k' \(.*\) cannot be equal"):
@@ -80,7 +80,7 @@ def test_values_that_the_common_type_cannot_hold_are_refused():
         for how in ("inner", "full", "semi"):
             for left, right in ((one, other), (other, one)):
                 with pytest.raises(tl.InvalidInputError, match="the key 'k' is .*, and not all of its values fit into"):
-                    tl.join(table(left, "v"), table(right, "w"), on="k", how=how)
+                    tl.join(keyed(left, "v"), keyed(right, "w"), on="k", how=how)
 
 
 def test_zeros_are_one_key_and_not_a_number_is_one_key_in_every_grouping():
@@ -102,14 +102,14 @@ def test_dictionaries_that_do_not_fit_together_get_wider_indices():
     kind = pa.dictionary(pa.int8(), pa.string())
     left, right = (pa.array([f"{side}{at}" for at in range(100)]).cast(kind) for side in "ab")
     for how in ("inner", "full"):
-        found = tl.join(table(left, "v"), table(right, "w"), on="k", how=how)
+        found = tl.join(keyed(left, "v"), keyed(right, "w"), on="k", how=how)
         assert found["k"].type == pa.dictionary(pa.int32(), pa.string())
     assert sorted(found["k"].to_pylist()) == sorted(left.to_pylist() + right.to_pylist())
 
 
 def test_keys_of_the_common_type_come_back_in_the_kind_of_the_left_table():
     duckdb, pl = pytest.importorskip("duckdb"), pytest.importorskip("polars")
-    left, right = table(pa.array([1, 2], pa.int8()), "v"), table(pa.array([2.0, 3.5]), "w")
+    left, right = keyed(pa.array([1, 2], pa.int8()), "v"), keyed(pa.array([2.0, 3.5]), "w")
     for make, rows in (
         (pl.from_arrow, lambda found: found.to_dicts()),
         (lambda given: given.to_pandas(), lambda found: found.astype(object).to_dict("records")),
@@ -119,6 +119,6 @@ def test_keys_of_the_common_type_come_back_in_the_kind_of_the_left_table():
             found = rows(verb(make(left), make(right), on="k", how="full"))
             assert sorted(row["k"] for row in found) == [1.0, 2.0, 3.5]
             assert all(isinstance(row["k"], float) for row in found)
-    texts = table(pa.array(["a", "b"]), "v"), table(pa.array(["b", "c"]).dictionary_encode(), "w")
+    texts = keyed(pa.array(["a", "b"]), "v"), keyed(pa.array(["b", "c"]).dictionary_encode(), "w")
     found = tl.join(texts[0].to_pandas(), texts[1].to_pandas(), on="k", how="full")
     assert sorted(found["k"]) == ["a", "b", "c"]

@@ -22,7 +22,7 @@ def cases(operator: str) -> list:
     return [pytest.param(case, id=case["id"]) for case in CASES if case["operator"] == operator]
 
 
-def table(periods: list) -> PeriodTable:
+def period_table(periods: list) -> PeriodTable:
     columns = np.array(periods, np.int64).reshape(-1, 2)
     return PeriodTable(columns[:, 0].copy(), columns[:, 1].copy())
 
@@ -54,7 +54,7 @@ def predicate(family: str, name: str) -> Predicate:
 def joined(r: dict, s: dict, wanted: Relation, lazy: bool = True) -> list[list[str]]:
     pairs = []
     for box in wanted.boxes():
-        left, right = sweep_join(table(list(r.values())), table(list(s.values())), box, lazy=lazy)
+        left, right = sweep_join(period_table(list(r.values())), period_table(list(s.values())), box, lazy=lazy)
         pairs += [[list(r)[i], list(s)[j]] for i, j in zip(left.tolist(), right.tolist(), strict=True)]
     return sorted(pairs)
 
@@ -122,7 +122,7 @@ def test_empty_intervals_are_never_active(case: dict):
 
 @pytest.mark.parametrize("case", cases("lazy_counts"))
 def test_lazy_joining_scans_less(case: dict):
-    r, s = table(list(case["input"]["r"].values())), table(list(case["input"]["s"].values()))
+    r, s = period_table(list(case["input"]["r"].values())), period_table(list(case["input"]["s"].values()))
     (box,) = relation("iseql.start_preceding").boxes()
     plain, lazy = Counters(), Counters()
     sweep_join(r, s, box, lazy=False, counters=plain)

@@ -24,7 +24,7 @@ bound = st.none() | st.integers(-4, 4)
 boxes = st.builds(Box, *(st.tuples(bound, bound) for _ in range(4)))
 
 
-def table(rows: list[Span]) -> PeriodTable:
+def period_table(rows: list[Span]) -> PeriodTable:
     columns = np.array(rows, np.int64).reshape(-1, 2)
     return PeriodTable(columns[:, 0].copy(), columns[:, 1].copy())
 
@@ -52,20 +52,22 @@ def test_every_relation(name: str, left: list[Span], right: list[Span], limits: 
     }
     found = []
     for box in relation(name, **given_limits).boxes():
-        found += listed(sweep_join(table(left), table(right), box, lazy=lazy))
+        found += listed(sweep_join(period_table(left), period_table(right), box, lazy=lazy))
     assert sorted(found) == join_pairs(left, right, RELATIONS[name], **given_limits)
 
 
 @settings(max_examples=150, deadline=None)
 @given(box=boxes, left=st.lists(periods, max_size=8), right=st.lists(periods, max_size=8), lazy=st.booleans())
 def test_any_box(box: Box, left: list[Span], right: list[Span], lazy: bool):
-    assert sorted(listed(sweep_join(table(left), table(right), box, lazy=lazy))) == pairs_in(box, left, right)
+    assert sorted(listed(sweep_join(period_table(left), period_table(right), box, lazy=lazy))) == pairs_in(
+        box, left, right
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(box=boxes, left=st.lists(far_periods, max_size=8), right=st.lists(far_periods, max_size=8))
 def test_nothing_wraps_at_the_ends_of_the_axis(box: Box, left: list[Span], right: list[Span]):
-    assert sorted(listed(sweep_join(table(left), table(right), box))) == pairs_in(box, left, right)
+    assert sorted(listed(sweep_join(period_table(left), period_table(right), box))) == pairs_in(box, left, right)
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,8 +78,8 @@ def test_nothing_wraps_at_the_ends_of_the_axis(box: Box, left: list[Span], right
     chunk=st.integers(1, 9),
 )
 def test_batches_hold_the_same_pairs_in_the_same_order(box: Box, left: list[Span], right: list[Span], chunk: int):
-    whole = sorted(listed(sweep_join(table(left), table(right), box, lazy=False)))
-    batches = list(sweep_batches(table(left), table(right), box, lazy=False, chunk=chunk))
+    whole = sorted(listed(sweep_join(period_table(left), period_table(right), box, lazy=False)))
+    batches = list(sweep_batches(period_table(left), period_table(right), box, lazy=False, chunk=chunk))
     assert sorted(pair for batch in batches for pair in listed(batch)) == whole
     assert all(0 < batch[0].size <= max(chunk, len(left), len(right)) for batch in batches)
 
@@ -86,8 +88,8 @@ def test_batches_hold_the_same_pairs_in_the_same_order(box: Box, left: list[Span
 @given(box=boxes, left=st.lists(periods, max_size=40), right=st.lists(periods, max_size=40))
 def test_lazy_joining_changes_only_the_number_of_scans(box: Box, left: list[Span], right: list[Span]):
     plain, lazy = Counters(), Counters()
-    slow = sweep_join(table(left), table(right), box, lazy=False, counters=plain)
-    fast = sweep_join(table(left), table(right), box, lazy=True, counters=lazy)
+    slow = sweep_join(period_table(left), period_table(right), box, lazy=False, counters=plain)
+    fast = sweep_join(period_table(left), period_table(right), box, lazy=True, counters=lazy)
     assert sorted(listed(slow)) == sorted(listed(fast))
     assert plain.getnext == plain.candidates == lazy.candidates >= lazy.getnext
     assert plain.pairs == lazy.pairs == slow[0].size <= plain.candidates
@@ -116,7 +118,7 @@ def test_intervals_and_points(points: list, windows: list, selects: bool, lazy: 
 
 
 def test_point_driven_relations_need_no_comparisons():
-    left, right = table([(0, 4), (2, 6), (3, 5)]), table([(1, 2), (3, 9), (6, 7)])
+    left, right = period_table([(0, 4), (2, 6), (3, 5)]), period_table([(1, 2), (3, 9), (6, 7)])
     for name, comparisons_per_candidate in [
         ("iseql.before", 0),
         ("iseql.start_preceding", 0),

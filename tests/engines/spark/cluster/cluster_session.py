@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import timeloom as tl
 
 
-def table(seed, rows):
+def drawn_rows(seed, rows):
     starts = [(number * seed) % 9973 for number in range(rows)]
     ends = [start + 1 + (number * 31) % 40 for number, start in enumerate(starts)]
     return pa.table({"start": starts, "end": ends, "id": range(rows)})
@@ -42,7 +42,7 @@ def main(master, begun):
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    left, right = table(7, 3000), table(11, 2000)
+    left, right = drawn_rows(7, 3000), drawn_rows(11, 2000)
     frames = [spark.createDataFrame(rows).repartition(4) for rows in (left, right)]
     call = {"how": "full", "columns": ["id", "id_right"]}
     expected = sorted(map(repr, tl.join(left, right, **call).to_pylist()))

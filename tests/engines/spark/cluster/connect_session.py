@@ -49,7 +49,7 @@ def rows_of(table):
     return sorted(map(repr, table.to_pylist()))
 
 
-def table(step):
+def spaced_rows(step):
     starts = [(number * step) % 17 for number in range(30)]
     return pa.table(
         {
@@ -63,7 +63,7 @@ def table(step):
 
 
 def check_verbs(spark):
-    tables = table(5), table(7)
+    tables = spaced_rows(5), spaced_rows(7)
     frames = [spark.createDataFrame(rows) for rows in tables]
     for verb, inputs, options in CALLS:
         found = verb(*frames[:inputs], **options).toArrow()
@@ -79,7 +79,7 @@ def check_verbs(spark):
 
 
 def check_queries(spark):
-    tables = {"a": table(5), "b": table(7)}
+    tables = {"a": spaced_rows(5), "b": spaced_rows(7)}
     frames = {name: spark.createDataFrame(rows) for name, rows in tables.items()}
     for text in TEXTS:
         assert rows_of(tl.sql(text, **frames).toArrow()) == rows_of(tl.sql(text, **tables)), text

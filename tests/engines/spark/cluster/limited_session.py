@@ -21,7 +21,7 @@ def limits(batches):
     yield pa.RecordBatch.from_pydict({"bytes": [resource.getrlimit(resource.RLIMIT_AS)[0]]})
 
 
-def table():
+def crowded_rows():
     """One row starts at each tick, so each meets about twice as many as it is long."""
     starts = np.random.default_rng(1).permutation(ROWS)
     payload = pa.array([f"{start:0100d}" for start in starts])
@@ -39,7 +39,7 @@ def main():
     )
     (limit,) = spark.range(1).mapInArrow(limits, "bytes long").first()
     assert limit == 1 << 30, limit
-    frame = spark.createDataFrame(table())
+    frame = spark.createDataFrame(crowded_rows())
     expected = ROWS * (2 * LENGTH - 1) - LENGTH * (LENGTH - 1)
     assert expected > 100 * 2 * ROWS * 0.99
     for strategy in ("slices", "broadcast"):

@@ -33,7 +33,7 @@ def sides(draw):
     return rows, draw(keys_for(rows))
 
 
-def table(rows, keys):
+def packed(rows, keys):
     columns = [[row[0] for row in rows], [row[1] for row in rows], keys, list(range(len(rows)))]
     found = pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA.names
@@ -44,7 +44,7 @@ def table(rows, keys):
 def received(left, right, relation, bounds):
     """What each task receives, and how it finds pairs there."""
     parts = cover(tl.relation(relation).boxes())
-    dealt = deal_sides([table(*left), table(*right)], LAYOUTS, parts, bounds, TASKS)
+    dealt = deal_sides([packed(*left), packed(*right)], LAYOUTS, parts, bounds, TASKS)
     return list(dealt.values()), Matcher(ShuffledBlocks(SCHEMA), *LAYOUTS, parts, Policy(), "auto")
 
 

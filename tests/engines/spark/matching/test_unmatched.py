@@ -22,7 +22,7 @@ at most one pass decides for both sides. A broadcast: the small side is written,
 takes one pass that decides, and one over its rows."""
 
 
-def table(draw, name, rows=60):
+def drawn_rows(draw, name, rows=60):
     starts = [draw.randrange(100) for _ in range(rows)]
     ends = [None if draw.random() < 0.05 else start + draw.choice([1, 2, 3, 60]) for start in starts]
     return pa.table(
@@ -58,7 +58,7 @@ def rows_of(table):
 @pytest.mark.parametrize("relation", ["during"])
 def test_pairs_are_found_once_whatever_is_kept(spark, relation):
     draw = random.Random(relation)
-    left, right = table(draw, "r"), table(draw, "s")
+    left, right = drawn_rows(draw, "r"), drawn_rows(draw, "s")
     frames = [spark.createDataFrame(rows).repartition(3) for rows in (left, right)]
     for (how, strategy), expected in EVALUATIONS.items():
         for keys in ({}, {"on": "k"}) if strategy == "slices" else ({},):

@@ -132,7 +132,7 @@ class JoinPartCounting:
         return found
 
     def _part(self, join_part: JoinPart, keys: int) -> tuple[Numbers, Numbers, Counting]:
-        """The rows that a join part is about, by their positions on their sides: indexed ones only where their point lies."""
+        """The rows that a join part is about, by their positions on their sides; indexed ones only where they lie."""
         bit = END_HERE if join_part.driver.by_end else START_HERE
         chosen = [np.ones(side.rows.size, np.bool_) for side in (self.left, self.right)]
         indexed = 0 if join_part.indexed_side == "left" else 1
