@@ -28,6 +28,11 @@ class Given:
     load: "Callable[[], Any] | None" = None
 
     @cached_property
+    def names(self) -> list[str]:
+        """The names of its columns. (A frame of Connect takes any attribute for a column: kinds are told by class.)"""
+        return list(self.head.column_names if isinstance(self.head, pa.Table) else self.head.columns)
+
+    @cached_property
     def frame(self) -> Any:
         """The frame with all rows."""
         return self.head if self.load is None else self.load()

@@ -115,7 +115,7 @@ def _prefix(tokens: list[Token], given: "dict[str, Given]") -> str:
     """A prefix for names of our own that no name in the query or its tables has."""
     names = [token.text.lower() for token in tokens]
     for table in given.values():
-        names += [name.lower() for name in (getattr(table.head, "column_names", None) or table.head.columns)]
+        names += [name.lower() for name in table.names]
     prefix = "timeloom_"
     while any(name.startswith(prefix) for name in names):
         prefix = f"{prefix}_"
