@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import periods
+from kernels.whole import timeline
 from reference import sequenced as reference
 from timeloom.kernels.aggregates.doubles import double_sums
-from timeloom.kernels.aggregates.timeline import timeline
 from timeloom.kernels.aggregates.variance import variances
 from timeloom.kernels.aggregates.wide import wide_means, wide_sums
 

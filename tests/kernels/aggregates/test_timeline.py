@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import periods
+from kernels import whole
 from reference import sequenced as reference
 from timeloom.kernels.aggregates import timeline as aggregate
 from timeloom.kernels.aggregates.dip import dip_timeline
@@ -16,7 +17,7 @@ from timeloom.model.ticks import FOREVER
 from tree import worked_examples
 
 CASES = worked_examples("dip")
-both = pytest.mark.parametrize("timeline", [aggregate.timeline, dip_timeline], ids=["sweep", "dip"])
+both = pytest.mark.parametrize("timeline", [whole.timeline, dip_timeline], ids=["sweep", "dip"])
 
 
 def columns(rows: list) -> tuple[np.ndarray, np.ndarray]:
@@ -92,11 +93,11 @@ def test_greatest_forgets_rows_that_ended_below_the_top():
     rows = [(0, 1000), *((at, at + 1) for at in range(1000)), (1000, 1001)]
     codes = np.array([5000, *range(1000), 0], np.int64)
     starts, ends = columns(rows)
-    found = greatest(aggregate.timeline(starts, ends), ends, codes, np.ones(codes.size, np.bool_))
+    found = greatest(whole.timeline(starts, ends), ends, codes, np.ones(codes.size, np.bool_))
     assert found.tolist() == [0] * 1000 + [1001]
     without = np.ones(codes.size, np.bool_)
     without[0] = False
-    assert greatest(aggregate.timeline(starts, ends), ends, codes, without).tolist() == [*range(1, 1001), 1001]
+    assert greatest(whole.timeline(starts, ends), ends, codes, without).tolist() == [*range(1, 1001), 1001]
 
 
 @both

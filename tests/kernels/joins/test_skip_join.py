@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reference.stabbing import half_open, join
 from timeloom import StabForest
-from timeloom.kernels.joins.skip_join import forward_scan, skip_join, skip_join_pairs
+from timeloom.kernels.joins.skip_join import forward_scan, skip_join
 from timeloom.kernels.stab_forest.build import build
 from timeloom.kernels.stab_forest.multi_stab import new_marks, stab_step
 from tree import worked_examples
@@ -111,7 +111,6 @@ def test_every_variant_equals_brute_force(left, right, variant, c):
     theirs = StabForest.build(*columns(right))
     assert pairs(ours.skip_join(theirs, c, variant)) == expected
     assert pairs(ours.skip_join(columns(right), c=c, variant=variant)) == expected
-    assert pairs(skip_join_pairs(*columns(left), *columns(right), c)) == expected
     ordered = sorted(left), sorted(right)
     assert pairs(forward_scan(*columns(ordered[0]), *columns(ordered[1]))) == sorted(join(*ordered))
 

@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
+from kernels.whole import together
 from reference.relations import ALLEN, ISEQL, Predicate, inverse, join_pairs
-from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_join, sweep_pairs
+from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_join, sweep_pages
 from timeloom.kernels.joins.sweep_plan import rewrites
 from timeloom.model.box import Box
 from timeloom.model.names import relation
@@ -116,7 +117,7 @@ def test_empty_intervals_are_never_active(case: dict):
     r, s = case["input"]["r"], case["input"]["s"]
     low = np.array([start for start, _ in r.values()])
     high = np.array([end - 1 for _, end in r.values()])
-    intervals, _ = sweep_pairs(np.array([start for start, _ in s.values()]), low, high)
+    intervals, _ = together(sweep_pages(np.array([start for start, _ in s.values()]), low, high))
     assert [list(r)[row] for row in intervals] == case["expected"]["by_definition"]
 
 
@@ -179,7 +180,7 @@ def planned(plan: dict, params: dict, left_intervals: bool) -> list[tuple[int, i
     else:
         low, high, at = [a + 1 for a, _ in mapped], [b - strict for _, b in mapped], 1
     points = np.array([span[at] for span in SMALL])
-    intervals, fired = sweep_pairs(points, np.array(low), np.array(high))
+    intervals, fired = together(sweep_pages(points, np.array(low), np.array(high)))
     sides = (intervals, fired) if left_intervals else (fired, intervals)
     pairs = zip(sides[0].tolist(), sides[1].tolist(), strict=True)
     return sorted(pair for pair in pairs if selected(plan["select"], *pair, numbers))

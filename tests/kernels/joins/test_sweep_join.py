@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernels.whole import together
 from reference.relations import PARAMETERS, RELATIONS, join_pairs
-from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_batches, sweep_join, sweep_pairs
+from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_batches, sweep_join, sweep_pages
 from timeloom.kernels.joins.sweep_plan import candidates, rewrites
 from timeloom.model.box import Box
 from timeloom.model.names import relation
@@ -108,7 +109,7 @@ def test_intervals_and_points(points: list, windows: list, selects: bool, lazy: 
     point = np.array(points, np.int64).reshape(-1, 2)
     window = np.array(windows, np.int64).reshape(-1, 4)
     selection = (point[:, 1].copy(), window[:, 2].copy(), window[:, 3].copy()) if selects else ()
-    found = sweep_pairs(point[:, 0].copy(), window[:, 0].copy(), window[:, 1].copy(), *selection, lazy=lazy)
+    found = together(sweep_pages(point[:, 0].copy(), window[:, 0].copy(), window[:, 1].copy(), *selection, lazy=lazy))
     assert sorted(listed(found)) == [
         (i, j)
         for i, (low, high, other_low, other_high) in enumerate(windows)

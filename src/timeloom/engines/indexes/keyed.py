@@ -8,12 +8,13 @@ import pyarrow as pa
 from timeloom.engines.indexes.verbs import ALWAYS_FEW, FEW
 from timeloom.engines.indexes.verbs import join as through_index
 from timeloom.engines.tables.frames import require_columns, to_arrow
+from timeloom.engines.tables.indexes import KeyedIndex
 from timeloom.engines.tables.taking import take_rows
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import Keys
 
 
-def join(left: object, right: Any, request: JoinRequest) -> Any:
+def join(left: object, right: KeyedIndex, request: JoinRequest) -> Any:
     """Join each key's rows through its index; None where the ordinary join must do it."""
     by, kind = right.__timeloom_keys__()
     if request.keys.right != (by,) or request.how not in ("inner", "left"):

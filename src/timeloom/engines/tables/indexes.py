@@ -53,5 +53,8 @@ class KeyedIndex(Protocol):
     def __timeloom_keys__(self) -> tuple[str, pa.DataType]:
         """The column of the keys, and its type."""
 
+    def __len__(self) -> int:
+        """The number of events of all keys."""
+
     def of(self, key: object) -> PeriodIndex:
         """The index of a key, whose rows have all columns but the key."""

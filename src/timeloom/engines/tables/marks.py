@@ -1,7 +1,10 @@
 """Which tables are Spark's, and which are indexes: asking loads nothing."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    from timeloom.engines.tables.indexes import KeyedIndex
 
 
 def is_spark(frame: object) -> bool:
@@ -18,6 +21,6 @@ def is_index(frame: Any) -> bool:
     return hasattr(type(frame), "__timeloom_index__")
 
 
-def is_keyed(frame: Any) -> bool:
-    """Tell an index for each key (see `indexes.KeyedIndex`) from any other table."""
+def is_keyed(frame: object) -> "TypeGuard[KeyedIndex]":
+    """Tell an index for each key from any other table."""
     return hasattr(type(frame), "__timeloom_keys__")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Order, Positions, Ticks, sort
+from timeloom.kernels.order import Order, Positions, Ticks
 
 
 class Timeline(NamedTuple):
@@ -33,11 +33,6 @@ class Timeline(NamedTuple):
         return self._replace(
             starts=self.starts[kept], ends=self.ends[kept], entered=self.entered[kept], left=self.left[kept]
         )
-
-
-def timeline(starts: Ticks, ends: Ticks) -> Timeline:
-    """Cut the time that any row covers wherever a row starts or ends."""
-    return timeline_of(sort(starts), sort(ends))
 
 
 def timeline_of(by_start: Order, by_end: Order) -> Timeline:

@@ -6,16 +6,14 @@ everything else that starts up to t is passed over unread (stab-forest paper, se
 the leap is short, ``reach`` events at most, and the index otherwise.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
-from timeloom.kernels.stab_forest.build import build, event_order
-from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NODES, Forest, ends_of
-from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, Forest, ends_of
+from timeloom.kernels.stab_forest.multi_stab import new_marks
 from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, stab, visit
 
 FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
@@ -316,30 +314,3 @@ def cuts(left: Forest, right: Forest, parts: int) -> list[tuple[int, int]]:
     inner = {int(larger[larger.size * part // parts]) for part in range(1, parts)} if larger.size else set()
     edges = [FIRST_TICK, *sorted(inner - {FIRST_TICK}), LAST_TICK]
     return list(pairwise(edges))
-
-
-def skip_join_pairs(
-    left_starts: Ticks,
-    left_ends: Ticks,
-    right_starts: Ticks,
-    right_ends: Ticks,
-    c: int,
-    join: "Callable[[Forest, Forest, int, int], tuple[Ticks, Ticks]] | None" = None,
-) -> tuple[Ticks, Ticks]:
-    """All pairs of intersecting periods, as rows of the two inputs, which need no order.
-
-    ``join`` may take the place of `skip_join`, to run parts of it side by side.
-    """
-    left_rows, right_rows = event_order(left_starts, left_ends), event_order(right_starts, right_ends)
-    if left_rows is not None:
-        left_starts, left_ends = left_starts[left_rows], left_ends[left_rows]
-    if right_rows is not None:
-        right_starts, right_ends = right_starts[right_rows], right_ends[right_rows]
-    left, right = build(left_starts, left_ends), build(right_starts, right_ends)
-    reaches = reach_of(c, int(left.counts[NODES])), reach_of(c, int(right.counts[NODES]))
-    left_at, right_at = (join or skip_join)(left, right, *reaches)
-    if left_rows is not None:
-        left_at = left_rows[left_at].astype(np.int64)
-    if right_rows is not None:
-        right_at = right_rows[right_at].astype(np.int64)
-    return left_at, right_at

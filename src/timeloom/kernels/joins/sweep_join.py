@@ -93,20 +93,6 @@ def sweep_batches(
             yield (interval_rows, point_rows) if rewrite.left_intervals else (point_rows, interval_rows)
 
 
-def sweep_pairs(
-    points: Ticks,
-    low: Ticks,
-    high: Ticks,
-    other: Ticks | None = None,
-    other_low: Ticks | None = None,
-    other_high: Ticks | None = None,
-    *,
-    lazy: bool = True,
-) -> Pairs:
-    """All of `sweep_pages` at once."""
-    return _together(list(sweep_pages(points, low, high, other, other_low, other_high, lazy=lazy)))
-
-
 def sweep_pages(
     points: Ticks,
     low: Ticks,
