@@ -31,7 +31,7 @@ from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.relation import Relation as Relation
 from timeloom.model.sequenced import AggregateAlgorithm, AntijoinAlgorithm, SequencedAlgorithm, SequencedHow
-from timeloom.model.slide import Meaning
+from timeloom.model.slide import Meanings
 from timeloom.model.slide import Slide as Slide
 from timeloom.model.ticks import Span
 from timeloom.operators.explain import explain as explain
@@ -168,7 +168,7 @@ class _TemporalJoin(_TwoTables, total=False):
 
 class _SlidingWindows(TypedDict, total=False):
     ratio: tuple[int, int]
-    meaning: Meaning
+    meaning: Meanings
     select: Mapping[str, Any] | None
     deltas: bool
     rows: bool

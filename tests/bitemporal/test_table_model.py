@@ -2,13 +2,15 @@
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
 from reference.bitemporal import BitemporalModel, holds
 
+SCHEMA = pa.schema([("k", pa.string()), *((name, pa.int64()) for name in ("v", "app_start", "app_end"))])
 TIMES = st.integers(0, 8)
 KEYS = st.sampled_from("ab")
 
@@ -28,7 +30,8 @@ def apply(batch, model, operation, now):
     """One operation on the table and on the model; False if both refuse it."""
     kind, key, portion, value, _ = operation
     if kind == "insert":
-        batch.insert({"k": key, "v": value, "app_start": portion[0], "app_end": portion[1]}, sys=now)
+        fact = {"k": key, "v": value, "app_start": portion[0], "app_end": portion[1]}
+        batch.insert(fact if value < 3 else pa.Table.from_pylist([fact], SCHEMA), sys=now)
         model.insert(now, (key, value, *portion))
     elif kind == "update":
         batch.update(key, {"v": value}, sys=now, portion=portion)
@@ -63,8 +66,18 @@ def compare(table, model, indexes):
         assert len(index) == len(history)
 
 
+@pytest.fixture(params=["as it is", "small"])
+def sizes(request, monkeypatch):
+    """The sizes of chunks, and such that tiny tables have many."""
+    if request.param == "small":
+        monkeypatch.setattr("timeloom.bitemporal.draft.SETTLING", 3)
+        monkeypatch.setattr("timeloom.bitemporal.batch.MANY", 1)
+        monkeypatch.setattr("timeloom.bitemporal.checkpoints.LEAST_SPACE", 2)
+
+
+@pytest.mark.usefixtures("sizes")
 @given(BATCHES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tables_and_their_indexes_equal_the_model(batches):
     table, model, now = tl.BitemporalTable(key="k"), BitemporalModel(), 0
     table.insert({"k": "z", "v": 0, "app_start": 0, "app_end": 1}, sys=0)

@@ -26,7 +26,7 @@ def history(seed, rows=90):
     return pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
 
 
-@pytest.mark.parametrize("meaning", ["snapshot", "visible", "began"])
+@pytest.mark.parametrize("meaning", ["snapshot", "visible", "began", ("began", "snapshot")])
 def test_the_index_local_tables_and_spark_agree(spark, meaning):
     table = history(3).sort_by("sys_start")
     windows = {"sys": tl.Slide(2, 4, 1), "app": tl.Slide(1, 3, 2), "ratio": (2, 1), "steps": 9, "meaning": meaning}
@@ -49,7 +49,8 @@ def test_without_adaptive_execution(spark):
 
 
 @pytest.mark.parametrize(
-    ("sys", "pace", "ratio", "meaning"), [(3, 1, "1:2", "visible"), (12, -1, "1:0", "began"), (3, 2, "3:1", "snapshot")]
+    ("sys", "pace", "ratio", "meaning"),
+    [(3, 1, "1:2", "visible"), (12, -1, "1:0", "began"), (3, 2, "3:1", "(visible, began)")],
 )
 def test_the_same_text_gives_the_same_rows(spark, sys, pace, ratio, meaning):
     table = history(5)

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
+from reference.bitemporal import MEANINGS as ALL_MEANINGS
 from reference.bitemporal import slide_query
 
 TIMES = st.integers(0, 12)
 RATIOS = st.tuples(st.integers(0, 2), st.integers(0, 3)).filter(lambda ratio: ratio != (0, 0))
-MEANINGS = st.sampled_from(["snapshot", "visible", "began"])
+MEANINGS = st.sampled_from(ALL_MEANINGS)
 
 
 @st.composite
@@ -35,7 +36,7 @@ def as_table(rows, values):
 
 @st.composite
 def slides(draw, steps):
-    start, length, pace = draw(st.integers(-1, 13)), draw(st.integers(1, 5)), draw(st.integers(-3, 3))
+    start, length, pace = draw(st.integers(-1, 13)), draw(st.integers(0, 5)), draw(st.integers(-3, 3))
     own = draw(st.one_of(st.none(), st.integers(-3, 3)))
     if own is not None and length + steps * (pace - own) < 0:
         own = None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from reference.bitemporal import slide_query
+from reference.bitemporal import ONE, slide_query
 
 EXAMPLE = pa.table(
     {
@@ -119,8 +119,8 @@ def histories(draw):
 
 @given(
     histories(),
-    st.tuples(TIMES, st.integers(1, 4), st.integers(-2, 2)),
-    st.tuples(TIMES, st.integers(1, 4), st.integers(-2, 2)),
+    st.tuples(TIMES, st.integers(0, 4), st.integers(-2, 2)),
+    st.tuples(TIMES, st.integers(0, 4), st.integers(-2, 2)),
 )
 @settings(max_examples=60, deadline=None)
 def test_queries_equal_brute_force(rows, sys, app):
@@ -130,8 +130,9 @@ def test_queries_equal_brute_force(rows, sys, app):
         f"[{name}, START {start}, RANGE {length}, SLIDE {pace}]"
         for name, (start, length, pace) in (("SYS", sys), ("APP", app))
     )
-    for meaning in ("snapshot", "visible", "began"):
-        query = f"select count(*) as n, count(sys_end) as ended from t {brackets} [RATIO 2:1] STEPS 5 MEANING {meaning}"
+    for meaning in (*ONE, ("began", "snapshot"), ("visible", "began")):
+        words = meaning if isinstance(meaning, str) else f"({meaning[0]}, {meaning[1]})"
+        query = f"select count(*) as n, count(sys_end) as ended from t {brackets} [RATIO 2:1] STEPS 5 MEANING {words}"
         expected = slide_query(rows, (*sys, sys[2]), (*app, app[2]), (2, 1), 5, meaning)
         assert rows_of(query, t=table) == [
             {"step": step, "n": len(valid), "ended": sum(rows[row][3] is not None for row in valid)}
@@ -148,7 +149,9 @@ def test_queries_equal_brute_force(rows, sys, app):
         ("select from orders", 8, "expected an expression to select"),
         ("select balanse from orders", 8, 'Candidate bindings: "balance"'),
         ("select count(*) from orders [SYS, START 1, RANGE 1, SLIDE 1]", 29, "expected a window for APP"),
-        ("select count(*) from orders [SYS, START 1, RANGE 0, SLIDE 1] [APP]", 30, "range=0 leaves no window"),
+        ("select count(*) from orders [SYS, START 1, RANGE -1, SLIDE 1] [APP]", 30, "range=-1 leaves no window"),
+        ("select count(*) from orders " + WINDOWS + " MEANING (began)", 112, "expected , between the meaning"),
+        ("select count(*) from orders " + WINDOWS + " MEANING (began, soon)", 114, "expected a meaning"),
         ("select count(*) from orders [SYS, START 1, RANGE 1]", 51, "expected ', SLIDE"),
         ("select count(*) from orders [SYS START 1]", 34, "expected ', START"),
         ("select count(*) from orders [SIS, START 1]", 30, "expected SYS, APP or RATIO"),

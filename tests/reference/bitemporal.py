@@ -4,6 +4,11 @@ A row is (app_start, app_end, sys_start, sys_end), half-open on both axes, None 
 its first and last instant, both included.
 """
 
+from itertools import product
+
+ONE = ("snapshot", "visible", "began")
+MEANINGS = (*ONE, *product(ONE, ONE))
+
 
 def window_sequence(sys, app, ratio, steps):
     """The windows of all steps. ``sys`` and ``app`` are (start, range, slide, start_slide)."""
@@ -27,13 +32,19 @@ def is_inside(row, sys, app, meaning):
     app_start, app_end, sys_start, sys_end = row
     if sys_start == sys_end or app_start == app_end:
         return False
+    sys_meaning, app_meaning = (meaning, meaning) if isinstance(meaning, str) else meaning
+    return _is_inside_axis(sys_start, sys_end, sys, sys_meaning) and _is_inside_axis(
+        app_start, app_end, app, app_meaning
+    )
+
+
+def _is_inside_axis(start, end, window, meaning):
+    first, last = window
     if meaning == "snapshot":
-        return holds(sys_start, sys_end, sys[1]) and holds(app_start, app_end, app[1])
+        return holds(start, end, last)
     if meaning == "visible":
-        return any(holds(sys_start, sys_end, t) for t in range(sys[0], sys[1] + 1)) and any(
-            holds(app_start, app_end, t) for t in range(app[0], app[1] + 1)
-        )
-    return sys[0] <= sys_start <= sys[1] and app[0] <= app_start <= app[1]
+        return any(holds(start, end, t) for t in range(first, last + 1))
+    return first <= start <= last
 
 
 def valid_rows(rows, sys, app, meaning="snapshot"):

@@ -1,13 +1,22 @@
 """Checkpoints: the rows alive at a system time, in order of application time."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from timeloom.bitemporal.columns import View
+from timeloom.kernels.bitemporal.believed import latest_ends, reaching
 from timeloom.kernels.bitemporal.buckets import Rows, crossing_rows, rank
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER
+
+LEAST_SPACE = 1 << 14
+"""Checkpoints by themselves are never closer than so many rows: these are passed over as fast as one is read."""
+
+SCATTERED = 4
+"""How much slower a row is to read out of order than in order."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +37,36 @@ class Checkpoint:
         """Take a checkpoint at a system time, starting from an earlier one if there is one."""
         rows = view.arrived(at)
         begin = base.rows if base else 0
-        old = base.by_start if base else np.empty(0, np.int32)
+        old = base.alive if base else np.empty(0, np.int32)
         candidates = np.concatenate([old, np.arange(begin, rows, dtype=np.int32)])
         alive = candidates[(view.sys_end[candidates] > at) & (view.app_start[candidates] != FOREVER)]
         by_start = alive[np.argsort(view.app_start[alive], kind="stable")]
-        closing = np.sort(alive[view.app_end[alive] != FOREVER])
+        closing = alive[view.app_end[alive] != FOREVER]
         by_end = closing[np.argsort(view.app_end[closing], kind="stable")]
         return cls(at, rows, by_start, by_end)
+
+    @cached_property
+    def alive(self) -> Rows:
+        """The rows in order of arrival."""
+        return np.sort(self.by_start)
+
+    def candidates(self, view: View, app_upper: int, app_lower: int) -> "Rows | None":
+        """Rows among which are all that start by ``app_upper`` and end after ``app_lower``; None if a scan is cheaper.
+
+        Blocks of rows that all end too early are passed over. What is left is scattered over the columns, so where it
+        is a large part of the rows alive, these are taken in order of arrival.
+        """
+        started = rank(self.by_start, view.app_start, app_upper)
+        found = reaching(self.by_start, started, self._latest_ends(view), app_lower)
+        if found.size * SCATTERED > self.by_start.size:
+            return self.alive if self.by_start.size * 2 <= self.rows else None
+        return found
+
+    def _latest_ends(self, view: View) -> Ticks:
+        known: Ticks | None = self.__dict__.get("_ends")
+        if known is None:
+            known = self.__dict__["_ends"] = latest_ends(self.by_start, view.app_end)
+        return known
 
     def started(
         self, after: int, upto: int, level: int, reach: Ticks, keys: tuple[Ticks, Ticks, Ticks, Ticks]
@@ -56,3 +88,28 @@ class Checkpoint:
     def nbytes(self) -> int:
         """Bytes held."""
         return self.by_start.nbytes + self.by_end.nbytes
+
+
+def checkpoint_before(checkpoints: tuple[Checkpoint, ...], instant: int) -> Checkpoint | None:
+    """Of checkpoints in order of time, the last at or before a system time."""
+    at = bisect_right(checkpoints, instant, key=lambda checkpoint: checkpoint.at)
+    return checkpoints[at - 1] if at else None
+
+
+def spaced(checkpoints: tuple[Checkpoint, ...], view: View) -> tuple[Checkpoint, ...]:
+    """More checkpoints over the rows behind the last one: each as far from the one before as that has rows.
+
+    So all together hold no more than there are rows, and behind each there is no more to read than in it.
+    """
+    found = list(checkpoints)
+    while True:
+        last = found[-1] if found else None
+        place = (last.rows if last else 0) + max(LEAST_SPACE, last.by_start.size if last else 0)
+        if place > len(view):
+            return tuple(found)
+        at = int(view.sys_start[place - 1])
+        if last is not None and at <= last.at:
+            at = last.at + 1
+            if at > view.latest:
+                return tuple(found)
+        found.append(Checkpoint.take(view, at, last))

@@ -1,88 +1,171 @@
 """The history of a bitemporal table after some batch, which never changes."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from timeloom.bitemporal.columns import GrowingArray
-from timeloom.bitemporal.layout import Layout
-from timeloom.engines.tables.taking import chosen_rows
-from timeloom.engines.tables.ticks import column_ticks
+from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before
+from timeloom.bitemporal.columns import GrowingArray, View
+from timeloom.bitemporal.layout import Layout, Version
+from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import UsageError
+from timeloom.kernels.bitemporal.believed import believed_range, believed_rows
 from timeloom.kernels.bitemporal.windows import Ticks
-from timeloom.model.ticks import FOREVER, MIN_TICK
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
+
+NEVER = FOREVER
+"""The batch that ends what has no end yet."""
+
+
+def _ticks() -> GrowingArray:
+    return GrowingArray(np.empty(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Times:
+    """Both periods of versions, in order of arrival, and the number of the batch that wrote their system end."""
+
+    sys_start: GrowingArray = field(default_factory=_ticks)
+    sys_end: GrowingArray = field(default_factory=_ticks)
+    app_start: GrowingArray = field(default_factory=_ticks)
+    app_end: GrowingArray = field(default_factory=_ticks)
+    ended_by: GrowingArray = field(default_factory=_ticks)
+
+    @classmethod
+    def of(cls, *columns: Ticks) -> "Times":
+        """Hold these columns."""
+        return cls(*(GrowingArray.of(column) for column in columns))
+
+    def __len__(self) -> int:
+        return self.sys_start.size
+
+    def appended(self, *columns: Ticks) -> "Times":
+        """More versions behind."""
+        return Times(*(own.appended(more) for own, more in zip(self._arrays, columns, strict=True)))
+
+    def taken(self, rows: Ticks) -> tuple[Ticks, ...]:
+        """Some of the versions, as columns."""
+        return tuple(column[rows] for column in self.columns)
+
+    @property
+    def _arrays(self) -> tuple[GrowingArray, ...]:
+        return self.sys_start, self.sys_end, self.app_start, self.app_end, self.ended_by
+
+    @property
+    def columns(self) -> tuple[Ticks, ...]:
+        """The columns as they are now."""
+        return tuple(array.values for array in self._arrays)
+
+    def view(self, latest: int) -> View:
+        """The four periods, as checkpoints read them."""
+        sys_start, sys_end, app_start, app_end, _ = self.columns
+        return View(sys_start, sys_end, app_start, app_end, latest)
+
+
+def times_of(versions: Sequence[Version]) -> tuple[Ticks, ...]:
+    """The times of single versions as columns."""
+    given = [(one.sys_start, one.sys_end, one.app_start, one.app_end, one.ended_by) for one in versions]
+    return tuple(np.ascontiguousarray(np.array(given, np.int64).reshape(-1, 5).T))
 
 
 @dataclass(frozen=True)
 class Chronicle:
-    """All versions. The list of chunks is shared and only grows: ``held`` of them are of this state.
+    """All versions: most of them settled, in arrays and Arrow chunks, the last ones as they came.
 
-    A system end after ``latest`` may be written by a later state that shares the array, and counts as open here.
+    The list of recent versions is shared with the states before and after and only grows: ``held`` of them are of this
+    state. A system end that a later batch wrote counts as open here.
     """
 
     layout: Layout
-    chunks: list[pa.Table] = field(default_factory=list)
+    times: Times = field(default_factory=Times)
+    payload: tuple[pa.Table, ...] = ()
+    recent: list[Version] = field(default_factory=list)
     held: int = 0
-    sys_end: GrowingArray = field(default_factory=lambda: GrowingArray(np.empty(0, np.int64)))
+    number: int = 0
     latest: int = MIN_TICK
+    checkpoints: tuple[Checkpoint, ...] = ()
 
     def __len__(self) -> int:
-        return self.sys_end.size
+        return len(self.times) + self.held
 
-    @property
-    def versions(self) -> pa.Table:
-        """All versions without their system ends."""
-        if not self.layout.schema.names:
-            raise UsageError("the table is empty, so its columns are unknown; insert something first")
-        first = self.layout.written([])
-        return pa.concat_tables([first, *self.chunks[: self.held]])
+    @cached_property
+    def _tail(self) -> "tuple[tuple[Ticks, ...], pa.Table]":
+        """The recent versions as columns: made for the first reader."""
+        versions = self.recent[: self.held]
+        return times_of(versions), self.layout.facts(versions)
 
-    @property
-    def ends(self) -> Ticks:
-        """The system ends that this state knows of; the others are open."""
-        ends = self.sys_end.values
-        return np.where(ends > self.latest, FOREVER, ends)
+    def rows(self, settled: "Ticks | None", recent: "Ticks | None") -> pa.Table:
+        """Versions by their places among the settled and among the recent ones; None is all of them."""
+        self._require_known()
+        old = self.times.columns if settled is None else self.times.taken(settled)
+        times, facts = self._tail
+        new = times if recent is None else tuple(column[recent] for column in times)
+        sys_start, sys_end, app_start, app_end, ended_by = (
+            np.concatenate([one, other]) for one, other in zip(old, new, strict=True)
+        )
+        sys_end = np.where(ended_by > self.number, FOREVER, sys_end)
+        parts = [facts if recent is None else take_rows(facts, pa.array(recent))]
+        parts = [*(self.payload if settled is None else self._taken(settled)), *parts]
+        return self.layout.table(pa.concat_tables(parts), app_start, app_end, sys_start, sys_end)
 
     @property
     def history(self) -> pa.Table:
         """All versions."""
-        ends = self.ends
-        return self.versions.append_column("sys_end", self.layout.sys_time.to_arrow(ends, ends == FOREVER))
+        return self.rows(None, None)
+
+    def since(self, row: int) -> pa.Table:
+        """The versions from a place on."""
+        settled = len(self.times)
+        return self.rows(np.arange(min(row, settled), settled), np.arange(max(0, row - settled), self.held))
 
     def as_of(self, sys: int | None, app: int | None) -> pa.Table:
         """The versions believed at a system time, by default the latest, and valid at an application time or at any."""
-        history, at = self.history, self.latest if sys is None else sys
-        sys_starts, _ = column_ticks(history["sys_start"], self.layout.sys_time, truncate=False)
-        wanted = (sys_starts <= at) & (self.ends > at)
-        if app is not None:
-            starts, ends = self.app_ticks(history)
-            wanted &= (starts <= app) & (ends > app)
-        return chosen_rows(history, wanted)
+        self._require_known()
+        at = min(self.latest if sys is None else sys, FOREVER - 1)
+        low, high = (MIN_TICK, MAX_TICK) if app is None else (min(app, FOREVER - 1),) * 2
+        (sys_start, sys_end, app_start, app_end, ended_by), _ = self._tail
+        wanted = (sys_start <= at) & ((sys_end > at) | (ended_by > self.number))
+        wanted &= (app_start <= high) & (app_end > low)
+        return self.rows(self._believed(at, low, high), np.flatnonzero(wanted))
 
-    def app_ticks(self, history: pa.Table) -> tuple[Ticks, Ticks]:
-        """The application periods as ticks."""
-        starts, _ = column_ticks(history["app_start"], self.layout.app_time, truncate=False)
-        ends, is_open = column_ticks(history["app_end"], self.layout.app_time, truncate=False)
-        return starts, np.where(is_open, FOREVER, ends)
+    def _believed(self, at: int, low: int, high: int) -> Ticks:
+        """The settled versions believed at a system time: those of the last checkpoint before it, and those since."""
+        sys_start, sys_end, app_start, app_end, ended_by = self.times.columns
+        columns = (sys_start, sys_end, ended_by, app_start, app_end)
+        view, base = self.times.view(self.latest), checkpoint_before(self.checkpoints, at)
+        upto = view.arrived(at)
+        rows = base.candidates(view, high, low) if base is not None else None
+        if base is None or rows is None:
+            return believed_range(0, upto, at, self.number, low, high, *columns)
+        found = believed_rows(rows, at, self.number, low, high, *columns)
+        found = found if rows is base.alive else np.sort(found)
+        return np.concatenate([found, believed_range(base.rows, upto, at, self.number, low, high, *columns)])
 
-    def grown(self, chunk: "pa.Table | None", ends: Ticks, ended: dict[int, int], latest: int) -> "Chronicle":
-        """More versions, and ends of earlier ones. Ends that earlier states would see are written to a copy."""
-        sys_end = self.sys_end.appended(ends)
-        rows, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
-        if rows.size and int(at.min()) <= self.latest:
-            sys_end = sys_end.changed(rows, at)
-        else:
-            sys_end.room[rows] = at
-        if chunk is None:
-            return replace(self, sys_end=sys_end, latest=latest)
-        self.chunks[self.held :] = [chunk]
-        return replace(self, sys_end=sys_end, latest=latest, held=self.held + 1)
+    def _taken(self, rows: Ticks) -> list[pa.Table]:
+        """Settled facts in ascending order: chunk by chunk, since Arrow would put the chunks together first."""
+        edges = np.cumsum([0, *(chunk.num_rows for chunk in self.payload)])
+        places = np.searchsorted(rows, edges)
+        return [
+            take_rows(chunk, pa.array(rows[begin:end] - edge))
+            for chunk, edge, begin, end in zip(self.payload, edges[:-1], places[:-1], places[1:], strict=True)
+            if begin < end
+        ]
 
-    def without(self, undone: set[int]) -> "tuple[Chronicle, Ticks]":
-        """This history without some versions, and the place of each version then (of no meaning for those)."""
-        keep = np.ones(len(self), np.bool_)
-        keep[list(undone)] = False
-        versions = chosen_rows(self.versions, keep)
-        sys_end = GrowingArray.of(self.ends[keep])
-        return Chronicle(self.layout, [versions], 1, sys_end, self.latest), np.cumsum(keep) - 1
+    def _require_known(self) -> None:
+        if not self.layout.schema.names:
+            raise UsageError("the table is empty, so its columns are unknown; insert something first")
+
+
+def settled_version(times: Times, payload: tuple[pa.Table, ...], row: int) -> Version:
+    """One settled version, with its values as Python has them."""
+    place = row
+    for chunk in payload:
+        if place < chunk.num_rows:
+            break
+        place -= chunk.num_rows
+    values = tuple(column[place].as_py() for column in chunk.columns)
+    sys_start, sys_end, app_start, app_end, ended_by = (int(column[row]) for column in times.columns)
+    return Version(values, app_start, app_end, sys_start, sys_end, ended_by)

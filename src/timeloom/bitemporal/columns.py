@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.bitemporal.windows import BEGAN, Ticks
+from timeloom.kernels.bitemporal.windows import BEGAN, Code, Ticks, per_axis
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 
@@ -129,11 +129,11 @@ class View:
         """The system ends that this view knows of; the others are open."""
         return np.where(self.sys_end > self.latest, FOREVER, self.sys_end)
 
-    def keys(self, meaning: int) -> tuple[Ticks, Ticks, Ticks, Ticks]:
+    def keys(self, meaning: Code) -> tuple[Ticks, Ticks, Ticks, Ticks]:
         """The columns that decide whether a row is inside: starts, and ends (or starts again) on both axes."""
-        if meaning == BEGAN:
-            return self.sys_start, self.sys_start, self.app_start, self.app_start
-        return self.sys_start, self.sys_end, self.app_start, self.app_end
+        sys, app = per_axis(meaning)
+        sys_key = self.sys_start if sys == BEGAN else self.sys_end
+        return self.sys_start, sys_key, self.app_start, self.app_start if app == BEGAN else self.app_end
 
     def arrived(self, instant: int) -> int:
         """Count the rows whose system start is at or before the instant."""

@@ -15,22 +15,20 @@ from timeloom.bitemporal.cells import cells_of
 from timeloom.bitemporal.expressions import check_measures, expressions_of
 from timeloom.bitemporal.identity import numbered, read_numbers
 from timeloom.bitemporal.snapshot import Batch, Snapshot, fitted
-from timeloom.bitemporal.timelines import Timelines
+from timeloom.bitemporal.timelines import AUTO, Every, Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History, read_history
-from timeloom.engines.windows.slides import MEANING_CODES, lay_out
+from timeloom.engines.windows.slides import lay_out, meaning_code
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
-from timeloom.model.slide import Instant, Meaning, Slide, check_meaning
+from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
 from timeloom.model.sliding_windows import read_select
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
-
-DEFAULT_CHECKPOINT = 1_000_000
 
 
 def _numbers(rows: Any) -> Ticks:
@@ -60,7 +58,8 @@ class BitemporalIndex:
         How much application time one bucket covers: an int (1: a bucket per instant), a ``timedelta``, or text. By
         default the data decide.
     checkpoint_every
-        Take a checkpoint whenever so many rows have begun or ended since the last one; None takes none by itself.
+        Take a checkpoint whenever so many rows have begun or ended since the last one. ``"auto"``: whenever as many
+        have begun as were alive at the last one. None takes none by itself.
 
     Examples
     --------
@@ -91,13 +90,15 @@ class BitemporalIndex:
         app_period: PeriodLike = ("app_start", "app_end"),
         retroactive: bool = True,
         bucket: "Span | str | None" = None,
-        checkpoint_every: int | None = DEFAULT_CHECKPOINT,
+        checkpoint_every: Every = AUTO,
     ) -> None:
         if not isinstance(retroactive, bool):
             raise UsageError(f"retroactive={retroactive!r} is neither True nor False")
         every = checkpoint_every
-        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
-            raise UsageError(f"checkpoint_every={every!r} is no number of rows; give an int of at least 1, or None")
+        if every not in (None, AUTO) and (isinstance(every, bool | str) or every < 1):
+            raise UsageError(
+                f"checkpoint_every={every!r} is no number of rows; give an int of at least 1, 'auto', or None"
+            )
         self._sys_period = Period.of(sys_period)
         self._app_period = Period.of(app_period)
         self._bucket = None if bucket is None else parse_span(bucket, "bucket")
@@ -191,10 +192,13 @@ class BitemporalIndex:
         """Make a batch visible; if anything fails, all stays as it was."""
         before = self._now
         try:
-            self._now = batch.applied()
+            self._publish(batch.applied())
         finally:
             if self._now is before:
                 batch.undo()
+
+    def _publish(self, now: Snapshot) -> None:
+        self._now = now
 
     @checked
     def checkpoint(self, at: "Instant | None" = None) -> None:
@@ -215,7 +219,7 @@ class BitemporalIndex:
         app: Slide,
         steps: int,
         ratio: tuple[int, int] = (1, 1),
-        meaning: Meaning = "snapshot",
+        meaning: Meanings = "snapshot",
         select: "Mapping[str, Any] | None" = None,
     ) -> WindowQuery:
         """Slide windows over both times.
@@ -230,7 +234,8 @@ class BitemporalIndex:
             So many slides of system time, then so many of application time, in turn; 0 keeps an axis still.
         meaning
             ``"snapshot"``: rows valid at the last instant of both windows. ``"visible"``: rows valid at any instant
-            within. ``"began"``: rows whose system start and application start lie within.
+            within. ``"began"``: rows whose system start and application start lie within. A pair such as
+            ``("began", "snapshot")`` gives system time and application time one each.
         select
             Expressions by name, found in ``step.values``: ``"count"`` and ``(column, "count" | "sum" | "avg")``, which
             follow what enters and leaves; ``(column, "min")``, ``(column, "top", k)``, ``(column, callable)`` and the
@@ -241,11 +246,11 @@ class BitemporalIndex:
         An iterable of ``steps + 1`` `Step`. It reads the state of now, whatever is appended meanwhile.
         """
         now = self._now
-        code = MEANING_CODES[check_meaning(meaning)]
+        code = meaning_code(meaning)
         types = now.known_types()
         plan = lay_out(sys, app, ratio, steps, *types)
         if not self._retroactive:
-            self._refuse_past(now, plan.sys_last, meaning)
+            self._refuse_past(now, plan.sys_last, check_meaning(meaning)[0])
         measures = read_select(select) if select is not None else ()
         assert now.schema is not None
         payload = now.payload if measures else now.schema.empty_table()

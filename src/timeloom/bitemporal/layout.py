@@ -1,7 +1,7 @@
 """What a bitemporal table knows of its columns: which there are, which are the key, and the types of both times."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -11,29 +11,34 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.frames import require_columns, to_arrow
-from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.tables.ticks import Ticks, TimeType
 from timeloom.engines.tables.validity import admit
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.slide import Instant
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
-Key = tuple[Any, ...]
+Key = Any
+"""The value of the key column, or a tuple of the values of several."""
+
 NAN = math.nan
 """The one not-a-number that keys hold: it is found again, since keys are compared by identity first."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Version:
-    """A fact as it is now believed: its row in the history (None while staged), values, and periods in ticks."""
+    """A version of a fact: its values, its periods in ticks, and the number of the batch that ended it.
 
-    row: int | None
+    An end is written before the number of its batch, so a reader that knows the batch finds the end.
+    """
+
     values: tuple[Any, ...]
     app_start: int
     app_end: int
     sys_start: int
     sys_end: int = FOREVER
+    ended_by: int = FOREVER
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Layout:
     app_type: TimeType | None = None
     sys_type: TimeType | None = None
 
-    @property
+    @cached_property
     def attributes(self) -> list[str]:
         """The columns besides the periods."""
         return [name for name in self.schema.names if name not in ("app_start", "app_end")]
@@ -73,15 +78,63 @@ class Layout:
             return self
         return replace(self, sys_type=TimeType.of(_type_of(sys), "sys", "bitemporal"))
 
-    def read_facts(self, table: pa.Table, now: int) -> list[tuple[Key, Version]]:
-        """Facts that begin to be believed now, and their keys."""
+    def read_facts(self, table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:
+        """Facts to insert, in the table's own types: their values, and their application periods."""
         table = self._conform(table)
         admitted = admit(table, Period("app_start", "app_end"), "inserted", Policy())
-        values = zip(*(table[name].to_pylist() for name in self.attributes), strict=True)
-        return [
-            (self.key_of_fact(fact), Version(None, fact, start, end, now))
-            for fact, start, end in zip(values, admitted.starts.tolist(), admitted.ends.tolist(), strict=True)
-        ]
+        facts = table.select(self.attributes)
+        for name in self.key:
+            if facts[name].null_count:
+                raise InvalidInputError(
+                    f"the key {name!r} is null in {facts[name].null_count} of the inserted facts; give each its key"
+                )
+        return facts, admitted.starts, admitted.ends
+
+    def read_fact(self, row: Mapping[str, Any], now: int) -> Version | None:
+        """One fact as most are given: whole, and with values of the table's types; None if it takes a closer look."""
+        if len(row) != len(self.schema) or self.app_type is None:
+            return None
+        try:
+            values = tuple([row[name] for name in self.attributes])
+            start, end = row["app_start"], row["app_end"]
+        except KeyError:
+            return None
+        if not all(map(_fits, values, self._exact)):
+            return None
+        try:
+            begin = self.app_type.ticks_of(start, "app_start")
+            stop = FOREVER if end is None else self.app_type.ticks_of(end, "app_end")
+        except UsageError:
+            return None
+        known = begin < stop and self.writes(begin) and (end is None or (stop < FOREVER and self.writes(stop)))
+        return Version(values, begin, stop, now) if known and not isinstance(start, str) else None
+
+    @cached_property
+    def _exact(self) -> list[type | None]:
+        """The Python type of each attribute's values where there is only one."""
+        plain = {pa.int64(): int, pa.float64(): float, pa.string(): str, pa.bool_(): bool}
+        return [plain.get(self.schema.field(name).type) for name in self.attributes]
+
+    def value(self, name: str, value: Any) -> Any:
+        """A value as its column holds it."""
+        place = self.attributes.index(name)
+        if _fits(value, self._exact[place]):
+            return value
+        return _column([value], self.schema.field(name))[0].as_py()
+
+    def writes(self, tick: int) -> bool:
+        """Whether a column of application time can hold a tick."""
+        low, high, grain = self._writable
+        return low <= tick <= high and (grain == 1 or tick % grain == 0)
+
+    @cached_property
+    def _writable(self) -> tuple[int, int, int]:
+        return (*self.app_time.limits, self.app_time.grain)
+
+    def check_tick(self, tick: int) -> None:
+        """Refuse an instant of application time that the table's column cannot hold."""
+        if tick != FOREVER and not self.writes(tick):
+            self.app_time.to_arrow(np.array([tick]), column="app_start")
 
     def _conform(self, table: pa.Table) -> pa.Table:
         require_columns(table.column_names, self.schema.names, "inserted")
@@ -93,33 +146,45 @@ class Layout:
                 f"the inserted columns do not fit the table's ({self.schema.to_string()}): {error}"
             ) from error
 
-    def written(self, versions: list[Version]) -> pa.Table:
-        """Versions as rows of the history, all but their system ends."""
-        app_type, sys_type = self.app_time, self.sys_time
-        ends = np.array([version.app_end for version in versions], np.int64)
-        times = {
-            "app_start": app_type.to_arrow(np.array([version.app_start for version in versions], np.int64)),
-            "app_end": app_type.to_arrow(ends, ends == FOREVER),
-        }
-        places = {name: at for at, name in enumerate(self.attributes)}
-        columns = [
-            times[one.name]
-            if one.name in times
-            else _column([version.values[places[one.name]] for version in versions], one)
-            for one in self.schema
-        ]
-        starts = sys_type.to_arrow(np.array([version.sys_start for version in versions], np.int64))
-        return pa.table(columns, schema=self.schema).append_column("sys_start", starts)
+    def facts(self, versions: Sequence[Version]) -> pa.Table:
+        """The values of versions, as columns."""
+        fields = [self.schema.field(name) for name in self.attributes]
+        columns = [_column([version.values[at] for version in versions], one) for at, one in enumerate(fields)]
+        return pa.table(columns, schema=pa.schema(fields))
 
-    def key_of_fact(self, values: tuple[Any, ...]) -> Key:
+    def table(self, facts: pa.Table, app_start: Ticks, app_end: Ticks, sys_start: Ticks, sys_end: Ticks) -> pa.Table:
+        """Versions as rows of the history."""
+        times = {
+            "app_start": self.app_time.to_arrow(app_start),
+            "app_end": self.app_time.to_arrow(app_end, app_end == FOREVER),
+        }
+        columns = {name: times[name] if name in times else facts[name] for name in self.schema.names}
+        columns["sys_start"] = self.sys_time.to_arrow(sys_start)
+        columns["sys_end"] = self.sys_time.to_arrow(sys_end, sys_end == FOREVER)
+        return pa.table(columns)
+
+    def key_of_fact(self, values: Sequence[Any]) -> Key:
         """The key among the values of a fact."""
-        return _one_nan(values[place] for place in self._key_places)
+        places = self._key_places
+        if len(places) == 1:
+            key = values[places[0]]
+            return NAN if key != key else key  # noqa: PLR0124 - the one value that does not equal itself
+        return _one_nan(values[place] for place in places)
+
+    def keys_of(self, facts: pa.Table) -> list[Key]:
+        """The keys of many facts."""
+        columns = [_listed(facts[name]) for name in self.key]
+        if len(columns) > 1:
+            return [_one_nan(parts) for parts in zip(*columns, strict=True)]
+        if pa.types.is_floating(facts[self.key[0]].type):
+            return [NAN if key != key else key for key in columns[0]]  # noqa: PLR0124
+        return columns[0]
 
     def key_of(self, key: Any) -> Key:
         """A key as the user gives it: one value, a tuple of them, or a mapping."""
         if isinstance(key, Mapping):
             require_columns([str(name) for name in key], list(self.key), "key's")
-            parts: Key = tuple(key[name] for name in self.key)
+            parts: tuple[Any, ...] = tuple(key[name] for name in self.key)
         else:
             parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(self.key):
@@ -128,7 +193,10 @@ class Layout:
             hash(parts)
         except TypeError as error:
             raise UsageError(f"the key {key!r} is no key; give one value for each of {list(self.key)}") from error
-        return _one_nan(parts)
+        if None in parts:
+            raise InvalidInputError(f"the key {key!r} has a null; give one value for each of {list(self.key)}")
+        parts = _one_nan(parts)
+        return parts[0] if len(parts) == 1 else parts
 
     @property
     def app_time(self) -> TimeType:
@@ -172,7 +240,23 @@ def _column(values: list[Any], one: pa.Field) -> pa.Array:
         raise InvalidInputError(f"a value for column {one.name!r} does not fit its type {one.type}: {error}") from error
 
 
-def _one_nan(parts: Iterable[Any]) -> Key:
+def _fits(value: Any, kind: Any) -> bool:
+    """Tell values that a column holds just as they are."""
+    if type(value) is not kind:
+        return False
+    if kind is int:
+        return bool(MIN_TICK <= value <= MAX_TICK)
+    return bool(kind is not str or value.isascii())
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column as Python has them; whole numbers the quick way."""
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return list(column.to_numpy().tolist())
+    return list(column.to_pylist())
+
+
+def _one_nan(parts: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(NAN if isinstance(part, float) and math.isnan(part) else part for part in parts)
 
 

@@ -25,8 +25,8 @@ def check_index(arrays: Arrays, meta: dict[str, Any]) -> None:
     require(not rows or starts[-1] <= latest, "a row begins after the latest system time")
     require_int(meta["gridded"], "gridded", 0, MOST_ROWS)
     require_int(meta["since_checkpoint"], "since_checkpoint", 0)
-    for name in ("bucket", "checkpoint_every"):
-        require(meta[name] is None or require_int(meta[name], name, 1), f"{name} is unusable")
+    for name, words in (("bucket", (None,)), ("checkpoint_every", (None, "auto"))):
+        require(meta[name] in words or require_int(meta[name], name, 1), f"{name} is unusable")
     for name in ("retroactive", "in_order"):
         require(type(meta[name]) is bool, f"{name} is neither true nor false")
     _require_rows(require_vector(arrays, "ended", np.int32), rows, "ended")

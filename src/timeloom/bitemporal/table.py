@@ -5,27 +5,29 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from timeloom import storage
+from timeloom.bitemporal import snapshot
 from timeloom.bitemporal.batch import Batch, Portion
-from timeloom.bitemporal.change import Change
 from timeloom.bitemporal.chronicle import Chronicle
-from timeloom.bitemporal.columns import GrowingArray
-from timeloom.bitemporal.index import DEFAULT_CHECKPOINT, BitemporalIndex
-from timeloom.bitemporal.layout import Key, Layout, Version
+from timeloom.bitemporal.draft import Draft
+from timeloom.bitemporal.index import BitemporalIndex
+from timeloom.bitemporal.layout import Layout
 from timeloom.bitemporal.persistence import bytes_table, table_bytes
-from timeloom.engines.tables.ticks import TimeType, column_ticks
+from timeloom.bitemporal.present import Present
+from timeloom.bitemporal.restoring import restored
+from timeloom.bitemporal.timelines import AUTO, Every
+from timeloom.engines.tables.taking import chosen_rows
 from timeloom.errors import UsageError
 from timeloom.model.markup import fact_table
 from timeloom.model.naming import column_names
-from timeloom.model.options import checked
+from timeloom.model.options import checked, checked_late
 from timeloom.model.slide import Instant
-from timeloom.model.ticks import FOREVER, Span
+from timeloom.model.ticks import Span
 
 KIND = "bitemporal-table"
 VERSION = 1
@@ -37,7 +39,10 @@ class BitemporalTable:
     Parameters
     ----------
     key
-        The column, or columns, that say what a fact is about.
+        The column, or columns, that say what a fact is about. They are never null.
+    without_overlaps
+        True refuses a fact that overlaps a current one of the same key in application time, as SQL's ``WITHOUT
+        OVERLAPS``. False lets a key have several facts at an instant.
 
     Notes
     -----
@@ -63,12 +68,13 @@ class BitemporalTable:
     """
 
     @checked
-    def __init__(self, key: "str | Sequence[str]") -> None:
+    def __init__(self, key: "str | Sequence[str]", *, without_overlaps: bool = False) -> None:
         names = column_names("key", key) if isinstance(key, str | list | tuple) else ()
         if not names or not all(isinstance(name, str) and name for name in names):
             raise UsageError(f"key={key!r} names no columns; give those, one or a list, that say what a fact is about")
+        self._without_overlaps = without_overlaps
         self._state = Chronicle(Layout(tuple(names)))
-        self._current: dict[Key, list[Version]] = {}
+        self._present: Present | None = Present()
         self._indexes: weakref.WeakSet[BitemporalIndex] = weakref.WeakSet()
         self._writing = threading.Lock()
         self._writer: int | None = None
@@ -101,24 +107,40 @@ class BitemporalTable:
         """The columns that say what a fact is about."""
         return self._state.layout.key
 
+    @property
+    def without_overlaps(self) -> bool:
+        """Whether facts of one key must not overlap in application time."""
+        return self._without_overlaps
+
     def batch(self) -> Batch:
         """Open a batch: ``with table.batch() as batch: batch.insert(…, sys=1); batch.delete(…, sys=2)``."""
         return Batch(self)
 
-    @checked
+    @checked_late
     def insert(self, rows: Any, *, sys: Instant) -> None:
         """Insert facts at a system time: a table, a dict, or a list of dicts, with ``app_start`` and ``app_end``."""
         with self.batch() as batch:
             batch.insert(rows, sys=sys)
 
-    @checked
-    def update(self, key: Any, values: Mapping[str, Any], *, sys: Instant, portion: "Portion | None" = None) -> None:
-        """Change values of a key at a system time; ``portion=(from, to)`` limits the application time."""
-        column_names("values", list(values))
-        with self.batch() as batch:
-            batch.update(key, values, sys=sys, portion=portion)
+    @checked_late
+    def update(
+        self,
+        key: Any,
+        values: Mapping[str, Any],
+        *,
+        sys: Instant,
+        portion: "Portion | None" = None,
+        valid_at: "Instant | None" = None,
+    ) -> None:
+        """Change values of a key at a system time; ``portion=(from, to)`` limits the application time.
 
-    @checked
+        ``app_start`` and ``app_end`` among the values move the period itself; where a key has several current versions,
+        ``valid_at=`` says whose.
+        """
+        with self.batch() as batch:
+            batch.update(key, values, sys=sys, portion=portion, valid_at=valid_at)
+
+    @checked_late
     def delete(self, key: Any, *, sys: Instant, portion: "Portion | None" = None) -> None:
         """Delete a key at a system time; ``portion=(from, to)`` limits the application time."""
         with self.batch() as batch:
@@ -140,7 +162,7 @@ class BitemporalTable:
         *,
         retroactive: bool = True,
         bucket: "Span | str | None" = None,
-        checkpoint_every: int | None = DEFAULT_CHECKPOINT,
+        checkpoint_every: Every = AUTO,
     ) -> BitemporalIndex:
         """A `BitemporalIndex` over the history that follows every further batch, as one with the table.
 
@@ -158,7 +180,7 @@ class BitemporalTable:
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to one file, which replaces an earlier one only when it is whole."""
         state = self._state
-        meta = {"key": list(state.layout.key), "latest": state.latest}
+        meta = {"key": list(state.layout.key), "latest": state.latest, "without_overlaps": self._without_overlaps}
         storage.save(path, KIND, VERSION, {"history": table_bytes(state.history)}, meta)
 
     @classmethod
@@ -170,58 +192,71 @@ class BitemporalTable:
     @classmethod
     def _restored(cls, arrays: storage.Arrays, meta: dict[str, Any]) -> "BitemporalTable":
         storage.require_int(meta["latest"], "latest")
-        table = cls(meta["key"])
-        history = bytes_table(arrays["history"])
-        sys_type = TimeType.of(history.schema.field("sys_start").type, "sys_start", "bitemporal")
-        layout = table._state.layout.adopting(history.drop_columns(["sys_start", "sys_end"]))
-        layout = replace(layout, sys_type=sys_type)
-        ends, is_open = column_ticks(history["sys_end"], sys_type, truncate=False)
-        sys_end = GrowingArray.of(np.where(is_open, FOREVER, ends))
-        table._state = Chronicle(layout, [history.drop_columns(["sys_end"])], 1, sys_end, meta["latest"])
-        table._remember_current()
+        strict = meta.get("without_overlaps", False)
+        storage.require(type(strict) is bool, "without_overlaps is neither true nor false")
+        table = cls(meta["key"], without_overlaps=strict)
+        table._adopt(restored(table._state.layout, bytes_table(arrays["history"]), meta["latest"]))
         return table
 
-    def _open(self) -> None:
+    def _adopt(self, state: Chronicle) -> None:
+        """Take over a state that nobody has seen; who is current is found when it is asked for."""
+        self._state, self._present = state, None
+
+    def _open(self) -> Draft:
         """Wait for another thread's batch to end; a second batch of one thread would wait for itself."""
         if self._writer == threading.get_ident():
             raise UsageError("a batch is open already; finish it before the next change")
         self._writing.acquire()
+        try:
+            state = self._state
+            if self._present is None:
+                self._present = Present.of(state)
+            draft = Draft(state, self._present)
+        except BaseException:
+            self._writing.release()
+            raise
         self._writer = threading.get_ident()
+        return draft
 
-    def _close(self) -> None:
-        self._writer = None
-        self._writing.release()
+    def _close(self, draft: Draft, *, kept: bool) -> None:
+        try:
+            if not kept:
+                self._present = None
+                self._present = draft.undo()
+        finally:
+            self._writer = None
+            self._writing.release()
 
-    def _commit(self, batch: Batch) -> None:
-        """Make a batch visible, to the table and to the indexes that follow it: everywhere or nowhere."""
+    def _commit(self, draft: Draft) -> None:
+        """Make a draft visible, to the table and to the indexes that follow it: everywhere or nowhere."""
         with self._lock, ExitStack() as locks:
             indexes = list(self._indexes)
             for index in indexes:
                 locks.enter_context(index._lock)
-            change = Change(self._state, self._current, batch)
-            following = [change.followed(index) for index in indexes]
-            before, was = self._state, {key: self._current.get(key) for key in change.current}
+            after = draft.finished()
+            following = [_followed(index, draft, after) for index in indexes]
             try:
-                after = [step.applied() for step in following]
-                self._current.update(change.current)
-                self._state = change.applied()
-                for index, now in zip(indexes, after, strict=True):
-                    index._now = now
+                states = [step.applied() for step in following]
+                self._written(draft, after)
             except BaseException:
-                self._state = before
-                change.undo()
                 for step in following:
                     step.undo()
-                self._current.update({key: versions or [] for key, versions in was.items()})
                 raise
+            if draft.present is not None:
+                draft.present.settle()
+            self._present, self._state = draft.present, after
+            for index, now in zip(indexes, states, strict=True):
+                index._publish(now)
 
-    def _remember_current(self) -> None:
-        """Find the versions that are still believed, by key."""
-        state, history = self._state, self._state.history
-        starts, ends = state.app_ticks(history)
-        sys_starts, _ = column_ticks(history["sys_start"], state.layout.sys_time, truncate=False)
-        columns = [history[name].to_pylist() for name in state.layout.attributes]
-        for row in np.flatnonzero(state.ends == FOREVER).tolist():
-            values = tuple(column[row] for column in columns)
-            version = Version(row, values, int(starts[row]), int(ends[row]), int(sys_starts[row]))
-            self._current.setdefault(state.layout.key_of_fact(values), []).append(version)
+    def _written(self, draft: Draft, after: Chronicle) -> None:
+        """Make a batch last, before anybody sees it."""
+
+
+def _followed(index: BitemporalIndex, draft: Draft, after: Chronicle) -> snapshot.Batch:
+    """Check a batch for an index that follows; if versions leave, for a fresh one of those that stay."""
+    if draft.kept < draft.first:
+        keep = np.ones(draft.first, np.bool_)
+        keep[[row for row in draft.undone if row < draft.first]] = False
+        index = index.again(chosen_rows(draft.start.history, keep))
+    new = after.since(draft.kept)
+    return index.prepared(new if new.num_rows else None, draft.ends_of_kept())

@@ -1,11 +1,12 @@
 """The arrays of the index: what arrives is filed, and windows and deltas are read from a pinned state."""
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from timeloom.bitemporal.buckets import Buckets, Grid
-from timeloom.bitemporal.checkpoints import Checkpoint
+from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before, spaced
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns, View
 from timeloom.kernels.bitemporal.buckets import Rows, crossing_range, crossing_rows, inside_range, inside_rows, rank
 from timeloom.kernels.bitemporal.windows import (
@@ -14,16 +15,20 @@ from timeloom.kernels.bitemporal.windows import (
     BEGAN,
     SYS_LOWER,
     SYS_UPPER,
+    Code,
     Ticks,
     by_step,
+    per_axis,
     rising,
     runs_of,
 )
 from timeloom.model.ticks import FOREVER
 
 REGRID = 4
-SCATTERED = 4
-"""How much slower a row is to read out of order than in order."""
+AUTO: Literal["auto"] = "auto"
+"""Checkpoints as the rows alive demand them."""
+
+Every = int | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
@@ -49,23 +54,24 @@ class State:
     ended: Rows
     checkpoints: tuple[Checkpoint, ...] = field(default=())
 
-    def inside(self, corner: Ticks, meaning: int) -> Ticks:
+    def inside(self, corner: Ticks, meaning: Code) -> Ticks:
         """The rows inside one window, in order of arrival: the rectangle from the origin to the window."""
         corner = self.known(corner, meaning)
         keys = self.view.keys(meaning)
         upto = self.view.arrived(int(corner[SYS_UPPER]))
-        if meaning == BEGAN:
+        if per_axis(meaning)[0] == BEGAN:
             return inside_range(self.view.arrived(int(corner[SYS_LOWER])), upto, corner, *keys)
         base = self.checkpoint_before(int(corner[SYS_LOWER]))
         if base is None:
             return inside_range(0, upto, corner, *keys)
-        started = rank(base.by_start, self.view.app_start, int(corner[APP_UPPER]))
-        if started * SCATTERED > base.rows:
+        rows = base.candidates(self.view, int(corner[APP_UPPER]), int(corner[APP_LOWER]))
+        if rows is None:
             return inside_range(0, upto, corner, *keys)
-        found = np.sort(inside_rows(base.by_start[:started], corner, *keys))
+        found = inside_rows(rows, corner, *keys)
+        found = found if rows is base.alive else np.sort(found)
         return np.concatenate([found, inside_range(base.rows, upto, corner, *keys)])
 
-    def deltas(self, bounds: Ticks, meaning: int) -> Deltas:
+    def deltas(self, bounds: Ticks, meaning: Code) -> Deltas:
         """What changes between consecutive steps: the deltas into the steps 1, 2, … of these bounds."""
         bounds = self.known(bounds, meaning)
         keys = self.view.keys(meaning)
@@ -76,9 +82,9 @@ class State:
         rows, enter, leave = rows[inside], enter[inside], leave[inside]
         return Deltas(*by_step(rows, enter, 1, last), *by_step(rows, leave, 1, last))
 
-    def known(self, bounds: Ticks, meaning: int) -> Ticks:
+    def known(self, bounds: Ticks, meaning: Code) -> Ticks:
         """Stop system time at the latest instant: after it the state is that of the latest instant."""
-        if meaning == BEGAN:
+        if per_axis(meaning)[0] == BEGAN:
             return bounds
         stopped = bounds.copy()
         stopped[:2] = np.minimum(bounds[:2], self.view.latest)
@@ -86,10 +92,9 @@ class State:
 
     def checkpoint_before(self, instant: int) -> Checkpoint | None:
         """The last checkpoint at or before a system time."""
-        earlier = [checkpoint for checkpoint in self.checkpoints if checkpoint.at <= instant]
-        return max(earlier, key=lambda checkpoint: checkpoint.at, default=None)
+        return checkpoint_before(self.checkpoints, instant)
 
-    def _horizontal(self, reach: Ticks, meaning: int) -> Ticks:
+    def _horizontal(self, reach: Ticks, meaning: Code) -> Ticks:
         """Rows whose system start or end is passed by the window."""
         keys, view = self.view.keys(meaning), self.view
         low, high = (int(instant) for instant in reach[SYS_UPPER])
@@ -97,26 +102,27 @@ class State:
         low, high = (int(instant) for instant in reach[SYS_LOWER])
         if low == high:
             return begun
-        if meaning == BEGAN:
+        if per_axis(meaning)[0] == BEGAN:
             ended = crossing_range(view.arrived(low), view.arrived(high), SYS_LOWER, reach, *keys)
         else:
             rows = self.ended[rank(self.ended, view.sys_end, low) : rank(self.ended, view.sys_end, high)]
             ended = crossing_rows(rows, SYS_LOWER, reach, *keys)
         return np.concatenate([begun, ended])
 
-    def _vertical(self, reach: Ticks, meaning: int) -> Ticks:
+    def _vertical(self, reach: Ticks, meaning: Code) -> Ticks:
         """Rows whose application start or end is passed by the window."""
         keys = self.view.keys(meaning)
         alive_after = int(reach[SYS_LOWER, 0])
-        base = None if meaning == BEGAN else self.checkpoint_before(alive_after)
-        oldest = self.view.arrived(alive_after) if meaning == BEGAN else base.rows if base else 0
+        sys, app = per_axis(meaning)
+        base = None if sys == BEGAN else self.checkpoint_before(alive_after)
+        oldest = self.view.arrived(alive_after) if sys == BEGAN else base.rows if base else 0
         rows = (oldest, self.view.arrived(int(reach[SYS_UPPER, 1])))
         found = [np.empty(0, np.int64)]
         for level in (APP_UPPER, APP_LOWER):
             after, upto = (int(instant) for instant in reach[level])
             if after == upto:
                 continue
-            by_start = level == APP_UPPER or meaning == BEGAN
+            by_start = level == APP_UPPER or app == BEGAN
             if base:
                 read = base.started if by_start else base.finished
                 found.append(read(after, upto, level, reach, keys))
@@ -134,7 +140,7 @@ class Timelines:
     """
 
     retroactive: bool
-    checkpoint_every: int | None
+    checkpoint_every: Every
     bucket: int | None = None
     columns: TimeColumns = field(default_factory=TimeColumns)
     ended: GrowingArray = field(default_factory=lambda: GrowingArray(np.empty(0, np.int32)))
@@ -167,9 +173,16 @@ class Timelines:
         )
         regrid = not lines.gridded or len(columns) > REGRID * lines.gridded
         lines = lines.regridded() if regrid else lines._filed(begin)
-        if self.checkpoint_every and lines.since_checkpoint >= self.checkpoint_every:
-            return lines.checkpointed(columns.latest)
-        return lines
+        return lines._with_checkpoints()
+
+    def _with_checkpoints(self) -> "Timelines":
+        """Take the checkpoints that are due."""
+        if isinstance(self.checkpoint_every, str):
+            found = spaced(self.checkpoints, self.columns.view()) if self.retroactive else ()
+            return replace(self, checkpoints=found)
+        if self.checkpoint_every and self.since_checkpoint >= self.checkpoint_every:
+            return self.checkpointed(self.columns.latest)
+        return self
 
     def checkpointed(self, at: int) -> "Timelines":
         """Take a checkpoint at a system time that has been reached."""

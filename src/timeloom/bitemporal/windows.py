@@ -10,7 +10,7 @@ from timeloom.bitemporal.timelines import State
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.slides import written_windows
 from timeloom.errors import UsageError
-from timeloom.kernels.bitemporal.windows import Ticks, Windows, bounds_of
+from timeloom.kernels.bitemporal.windows import Code, Ticks, Windows, bounds_of
 from timeloom.model.ticks import Axis
 
 FIRST_STRETCH, LARGEST_STRETCH = 8, 1024
@@ -66,7 +66,7 @@ class WindowQuery:
         self,
         state: State,
         windows: Windows,
-        meaning: int,
+        meaning: Code,
         types: tuple[TimeType, TimeType],
         numbered: Callable[[Ticks], Ticks],
         expressions: Callable[[], dict[str, Expression]],

@@ -7,6 +7,7 @@ from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.model.slide import Slide
 from timeloom.pipeline.definition.signatures import Kind, Option
+from timeloom.pipeline.definition.values import read_value
 
 
 def parse_option(option: Option, given: tuple[str, ...], closed: str | None, open_end: tuple[str, ...]) -> Any:
@@ -16,6 +17,9 @@ def parse_option(option: Option, given: tuple[str, ...], closed: str | None, ope
     if option.kind is Kind.MAPPING:
         return dict(_entry(option.name, text) for text in given)
     text = _only(option.name, given)
+    if option.kind is Kind.CHOICES:
+        words = [word.strip() for word in text.split(",")]
+        return read_value(option, words if len(words) > 1 else text)
     if option.kind is Kind.PERIOD:
         return parse_period(option.name, text, closed, open_end)
     if option.kind is Kind.SLIDE:
@@ -70,8 +74,6 @@ def parse_slide(name: str, text: str) -> Slide:
 
 def parse_extra(texts: tuple[str, ...], known: "dict[str, Option]") -> dict[str, Any]:
     """Read ``--option name=json``, the way to give a value that has no shorter spelling."""
-    from timeloom.pipeline.definition.values import read_value
-
     extra = {}
     for text in texts:
         name, sign, value = text.partition("=")

@@ -92,6 +92,7 @@ def _click_option(option: Option) -> click.Option:
 def _metavar(kind: Kind) -> str:
     shapes = {
         Kind.NAMES: "NAME,…",
+        Kind.CHOICES: "WORD[,WORD]",
         Kind.PERIOD: "START,END",
         Kind.SLIDE: "START,RANGE,SLIDE",
         Kind.MAPPING: "NAME=[COLUMN:]FUNCTION",

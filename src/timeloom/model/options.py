@@ -37,6 +37,23 @@ def checked(function: F) -> F:
     return typing.cast("F", call)
 
 
+def checked_late(function: F) -> F:
+    """Refuse unknown and missing arguments as `checked` does, for calls that look at the values themselves.
+
+    A call that is as it should be costs nothing more; only one that fails is looked at.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            bind(function, *args, **options)
+            raise
+
+    return typing.cast("F", call)
+
+
 def bind(function: Callable[..., Any], *args: Any, **options: Any) -> inspect.BoundArguments:
     """The arguments of a call by name, each as its annotation wants it."""
     function = inspect.unwrap(function)

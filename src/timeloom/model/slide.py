@@ -11,6 +11,9 @@ Instant = int | date | datetime | str
 """A point on an axis: a tick, a date, a timestamp, or its ISO text."""
 
 Meaning = Literal["snapshot", "visible", "began"]
+Meanings = Meaning | tuple[Meaning, Meaning]
+"""Which rows a window holds: on both axes alike, or first for system time, then for application time."""
+
 MOST_STEPS = 100_000_000
 MEANINGS: tuple[Meaning, ...] = ("snapshot", "visible", "began")
 
@@ -25,7 +28,7 @@ class Slide:
         The first instant of the initial window: an int, a date, a timestamp, or the ISO text of one.
     range
         How far the last instant lies after the first: ``range=4`` covers five ticks, both ends included.
-        An int (ticks), a ``timedelta``, or text such as ``"30 days"``; at least one tick.
+        An int (ticks), a ``timedelta``, or text such as ``"30 days"``; 0 is a single instant.
     slide
         How far the window moves when its axis slides; negative moves backward, 0 stands still.
     start_slide
@@ -55,10 +58,10 @@ class Slide:
         if self.start_slide is not None:
             object.__setattr__(self, "start_slide", parse_span(self.start_slide, "start_slide"))
         least = timedelta(0) if isinstance(self.range, timedelta) else 0
-        if self.range <= least:  # type: ignore[operator]
+        if self.range < least:  # type: ignore[operator]
             raise UsageError(
-                f"Slide range={self.range!r} leaves no window; expected at least one tick: range=1 covers two "
-                "instants, both ends included (as_of answers for a single instant)"
+                f"Slide range={self.range!r} leaves no window; expected 0 or more: range=0 is a single instant, "
+                "range=1 covers two, both ends included"
             )
 
 
@@ -82,8 +85,19 @@ def check_steps(steps: int) -> int:
     return steps
 
 
-def check_meaning(meaning: str) -> Meaning:
-    """Return the meaning if it is one of the three."""
+def check_meaning(meaning: Meanings) -> tuple[Meaning, Meaning]:
+    """Return the meaning on each axis: one for both, or a pair of them, system time first."""
+    if isinstance(meaning, str):
+        return _one_meaning(meaning), _one_meaning(meaning)
+    if not isinstance(meaning, tuple | list) or len(meaning) != 2:
+        raise UsageError(
+            f"meaning={shown(meaning)} is no meaning; give one of {', '.join(MEANINGS)}, or two: of system time and of "
+            "application time"
+        )
+    return _one_meaning(meaning[0]), _one_meaning(meaning[1])
+
+
+def _one_meaning(meaning: str) -> Meaning:
     for known in MEANINGS:
         if meaning == known:
             return known

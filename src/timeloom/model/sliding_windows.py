@@ -8,7 +8,7 @@ from timeloom.errors import UsageError, shown
 from timeloom.model.measures import Measure, read_measures
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
-from timeloom.model.slide import Meaning, Slide, check_meaning, check_ratio, check_steps
+from timeloom.model.slide import Meanings, Slide, check_meaning, check_ratio, check_steps
 
 STEP = "step"
 CHANGE = "change"
@@ -34,7 +34,7 @@ class WindowRequest:
     app: Slide
     steps: int
     ratio: tuple[int, int]
-    meaning: Meaning
+    meaning: Meanings
     measures: tuple[Measure, ...]
     sys_period: Period
     app_period: Period

@@ -5,7 +5,7 @@ from typing import Any
 
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnInvalid, Policy
-from timeloom.model.slide import Meaning, Slide
+from timeloom.model.slide import Meanings, Slide
 from timeloom.model.sliding_windows import WindowRequest, read_select
 from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
@@ -20,7 +20,7 @@ def sliding_windows(
     *,
     steps: int,
     ratio: tuple[int, int] = (1, 1),
-    meaning: Meaning = "snapshot",
+    meaning: Meanings = "snapshot",
     select: "Mapping[str, Any] | None" = None,
     deltas: bool = False,
     rows: bool = False,
@@ -44,7 +44,8 @@ def sliding_windows(
         So many slides of system time, then so many of application time, in turn; 0 keeps an axis still.
     meaning
         Which rows a window holds. ``"snapshot"``: those valid at the last instant of both windows. ``"visible"``: those
-        valid at any instant within. ``"began"``: those whose system start and application start lie within.
+        valid at any instant within. ``"began"``: those whose system start and application start lie within. A pair
+        such as ``("began", "snapshot")`` gives system time and application time one each.
     select
         Results by name: ``"count"``, ``(column, function)`` with a function of `temporal_aggregate`,
         ``(column, "top", k)``, or ``(column, callable)``; by default ``{"n": "count"}``.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from timeloom.model.relation import Relation
-from timeloom.model.slide import Meaning, Slide
+from timeloom.model.slide import Meanings, Slide
 
 Columns = tuple[str, str]
 Range = tuple[int, int]
@@ -58,7 +58,7 @@ class Windows:
     app: Slide
     ratio: tuple[int, int] = (1, 1)
     steps: int = 0
-    meaning: Meaning = "snapshot"
+    meaning: Meanings = "snapshot"
     sys_period: Columns = AXIS_COLUMNS["sys"]
     app_period: Columns = AXIS_COLUMNS["app"]
 

@@ -1,6 +1,7 @@
 """The grammar of windows, instants and spans.
 
-windows  = "[" SYS slide "]" "[" APP slide "]" ["[" RATIO n ":" n "]"] {STEPS n | MEANING name}
+windows  = "[" SYS slide "]" "[" APP slide "]" ["[" RATIO n ":" n "]"] {STEPS n | MEANING meaning}
+meaning  = name | "(" name "," name ")"
 slide    = {"," (PERIOD (start, end) | START instant | RANGE span | SLIDE span | START SLIDE span)}
 instant  = ["-"] number | text | (DATE | TIMESTAMP | TIMESTAMPTZ) text | NOW
 span     = ["-"] (number | INTERVAL text [unit] | INTERVAL number unit)
@@ -86,10 +87,25 @@ def _read_options(cursor: Cursor, parts: dict[str, Any]) -> None:
         if name == "steps":
             parts["steps"] = cursor.count("the number of slides")
             continue
-        meaning = cursor.take()
-        if meaning.text.lower() not in MEANINGS:
-            cursor.fail(f"expected a meaning: {', '.join(MEANINGS)}", meaning)
-        parts["meaning"] = meaning.text.lower()
+        parts["meaning"] = _read_meaning(cursor)
+
+
+def _read_meaning(cursor: Cursor) -> Any:
+    """One meaning for both axes, or in parentheses that of system time and that of application time."""
+    if not cursor.word("("):
+        return _one_meaning(cursor)
+    sys = _one_meaning(cursor)
+    cursor.expect(",", "between the meaning of system time and that of application time")
+    app = _one_meaning(cursor)
+    cursor.expect(")", "after both meanings")
+    return sys, app
+
+
+def _one_meaning(cursor: Cursor) -> str:
+    meaning = cursor.take()
+    if meaning.text.lower() not in MEANINGS:
+        cursor.fail(f"expected a meaning: {', '.join(MEANINGS)}", meaning)
+    return meaning.text.lower()
 
 
 def read_instant(cursor: Cursor) -> "int | str":

@@ -9,7 +9,7 @@ from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.validity import answer
 from timeloom.engines.windows.history import History, read_history
-from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.windows.slides import lay_out, meaning_code, step_runs
 from timeloom.engines.windows.steps import admit_history, changes, members, step_measures, window_columns
 from timeloom.kernels.bitemporal.windows import Ticks, Windows
 from timeloom.model.explanation import Explanation
@@ -23,7 +23,7 @@ def sliding_windows(df: object, request: WindowRequest) -> Any:
     table, rejected = admit_history(table, request)
     history = read_history(table, request.sys_period, request.app_period)
     windows = lay_out(request.sys, request.app, request.ratio, request.steps, *history.types)
-    enter, leave = aside(step_runs, history, windows, MEANING_CODES[request.meaning], cores())
+    enter, leave = aside(step_runs, history, windows, meaning_code(request.meaning), cores())
     if request.deltas:
         result = aside(changes, table, enter, leave, request.steps)
     elif request.rows:

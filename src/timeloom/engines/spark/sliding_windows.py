@@ -26,7 +26,7 @@ from timeloom.engines.timelines.measure_task import Sweep, Task
 from timeloom.engines.timelines.measures import extreme
 from timeloom.engines.windows import steps as window_steps
 from timeloom.engines.windows.history import read_history
-from timeloom.engines.windows.slides import MEANING_CODES, lay_out, step_runs
+from timeloom.engines.windows.slides import lay_out, meaning_code, step_runs
 from timeloom.engines.windows.totals import StepSums
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Ticks, Windows
@@ -185,7 +185,7 @@ def _runs(rows: pa.Table, request: WindowRequest, windows: Windows) -> tuple[pa.
     """The valid rows and their runs of steps."""
     table, _ = window_steps.admit_history(rows, request)
     history = read_history(table, request.sys_period, request.app_period)
-    return table, *step_runs(history, windows, MEANING_CODES[request.meaning], 1)
+    return table, *step_runs(history, windows, meaning_code(request.meaning), 1)
 
 
 def _changes(batches: Batches, request: WindowRequest, windows: Windows) -> Batches:

@@ -13,18 +13,26 @@ from timeloom.kernels.bitemporal.windows import (
     BEGAN,
     SNAPSHOT,
     VISIBLE,
+    Code,
     Ticks,
     Track,
     Windows,
     bounds_of,
+    per_axis,
     rising,
     runs,
     windows,
 )
-from timeloom.model.slide import Meaning, Slide, check_ratio, check_steps
+from timeloom.model.slide import Meaning, Meanings, Slide, check_meaning, check_ratio, check_steps
 from timeloom.model.ticks import FOREVER, Axis, Span, parse_span, saturate, ticks_of
 
 MEANING_CODES: dict[Meaning, int] = {"snapshot": SNAPSHOT, "visible": VISIBLE, "began": BEGAN}
+
+
+def meaning_code(meaning: Meanings) -> Code:
+    """What "inside" means, as kernels have it."""
+    sys, app = check_meaning(meaning)
+    return MEANING_CODES[sys], MEANING_CODES[app]
 
 
 def track_of(slide: Slide, kind: TimeType, option: str) -> Track:
@@ -78,14 +86,14 @@ def written_windows(ticks: Ticks, kind: TimeType, column: str) -> pa.Array:
     return fine.to_arrow(ticks, column=column)
 
 
-def step_runs(history: History, steps: Windows, meaning: int, threads: int) -> tuple[Ticks, Ticks]:
+def step_runs(history: History, steps: Windows, meaning: Code, threads: int) -> tuple[Ticks, Ticks]:
     """The run of steps that each row is inside, empty for rows that never are. The same for every engine."""
     count = history.sys_start.size
     never = (history.sys_end <= history.sys_start) | (history.app_end <= history.app_start)
     app_start = np.where(never, FOREVER, history.app_start) if never.any() else history.app_start
-    keys = (history.sys_start, history.sys_end, app_start, history.app_end)
-    if meaning == BEGAN:
-        keys = (history.sys_start, history.sys_start, app_start, app_start)
+    sys, app = per_axis(meaning)
+    sys_key = history.sys_start if sys == BEGAN else history.sys_end
+    keys = (history.sys_start, sys_key, app_start, app_start if app == BEGAN else history.app_end)
     bounds = bounds_of(steps, meaning)
     enter, leave = np.empty(count, np.int64), np.empty(count, np.int64)
     parts = [

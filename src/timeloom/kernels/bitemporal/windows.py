@@ -21,6 +21,9 @@ Ticks = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 SNAPSHOT, VISIBLE, BEGAN = range(3)
+Code = int | tuple[int, int]
+"""What "inside" means: the same on both axes, or on system time and on application time."""
+
 SYS_UPPER, SYS_LOWER, APP_UPPER, APP_LOWER = range(4)
 
 
@@ -73,17 +76,26 @@ def positions(origin: int, pace: int, slides: Ticks) -> Ticks:
     return np.array([saturate(origin + pace * count) for count in slides.tolist()], dtype=np.int64)
 
 
-def bounds_of(steps: Windows, meaning: int) -> Ticks:
+def per_axis(meaning: Code) -> tuple[int, int]:
+    """What "inside" means on each axis."""
+    return meaning if isinstance(meaning, tuple) else (meaning, meaning)
+
+
+def bounds_of(steps: Windows, meaning: Code) -> Ticks:
     """Reduce the windows to the four bounds of each step.
 
     Upper bounds stay below FOREVER, so an open end is after every bound and a start at FOREVER is never reached.
     """
-    sys_lower, app_lower = {
-        SNAPSHOT: (steps.sys_last, steps.app_last),
-        VISIBLE: (steps.sys_first, steps.app_first),
-        BEGAN: (before(steps.sys_first), before(steps.app_first)),
-    }[meaning]
+    sys, app = per_axis(meaning)
+    sys_lower = _lower(sys, steps.sys_first, steps.sys_last)
+    app_lower = _lower(app, steps.app_first, steps.app_last)
     return np.minimum(np.stack([steps.sys_last, sys_lower, steps.app_last, app_lower]), FOREVER - 1)
+
+
+def _lower(meaning: int, first: Ticks, last: Ticks) -> Ticks:
+    if meaning == BEGAN:
+        return before(first)
+    return last if meaning == SNAPSHOT else first
 
 
 def before(ticks: Ticks) -> Ticks:

@@ -28,6 +28,7 @@ class Kind(Enum):
     NUMBER = "a number"
     TEXT = "text"
     CHOICE = "one of a few words"
+    CHOICES = "one of a few words, or a list of two"
     NAMES = "one or more names"
     TUPLE = "a list of fixed length"
     SPAN = "a number of ticks, or text such as '5 minutes'"
@@ -95,6 +96,8 @@ def kind_of(annotation: Any) -> tuple[Kind, tuple[str, ...], tuple[type, ...]]:
         return Kind.FLAG, words, ()
     if members and all(origin is typing.Literal for origin in origins):
         return Kind.CHOICE, tuple(word for member in members for word in typing.get_args(member)), ()
+    if words and set(origins) == {typing.Literal, tuple}:
+        return Kind.CHOICES, words, ()
     if origins == [tuple]:
         parts = tuple(part for part in typing.get_args(members[0]) if part is not Ellipsis)
         return Kind.TUPLE, (), parts

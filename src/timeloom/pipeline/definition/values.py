@@ -19,8 +19,8 @@ def read_value(option: Option, value: Any) -> Any:
         return _period(option, value)
     if option.kind is Kind.SLIDE:
         return _slide(option, value)
-    if option.kind is Kind.CHOICE and value not in option.choices:
-        raise UsageError(f"{value!r} is unknown. {did_you_mean(str(value), option.choices)}")
+    if option.kind in (Kind.CHOICE, Kind.CHOICES):
+        return _choice(option, value)
     if option.kind is Kind.SPAN:
         return parse_span(value, option.name)
     if option.kind is Kind.RELATION:
@@ -31,6 +31,16 @@ def read_value(option: Option, value: Any) -> Any:
     if option.kind is Kind.MAPPING:
         return {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}
     return tuple(value) if option.kind is Kind.TUPLE else value
+
+
+def _choice(option: Option, value: Any) -> Any:
+    several = option.kind is Kind.CHOICES and isinstance(value, list)
+    if several and len(value) != 2:
+        raise UsageError(f"{value!r} does not fit; {option.name} takes {option.kind.value}")
+    for word in value if several else [value]:
+        if word not in option.choices:
+            raise UsageError(f"{word!r} is unknown. {did_you_mean(str(word), option.choices)}")
+    return tuple(value) if several else value
 
 
 def _fits(option: Option, value: Any) -> bool:
