@@ -154,12 +154,15 @@ class _TemporalSet(_Periods, total=False):
     right_period: PeriodLike | None
 
 class _TemporalAntijoin(_TwoTables, total=False):
+    where: str | None
     columns: Sequence[str] | None
+    suffixes: tuple[str, str]
     algorithm: AntijoinAlgorithm
     m: int | None
 
 class _TemporalJoin(_TwoTables, total=False):
     how: SequencedHow
+    where: str | None
     columns: Sequence[str] | None
     suffixes: Sequence[str]
     algorithm: SequencedAlgorithm

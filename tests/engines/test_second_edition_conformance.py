@@ -84,13 +84,6 @@ def test_both_engines_agree(spark, name):
     assert sorted(map(repr, plan.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
 
 
-@pytest.mark.parametrize("option", [{"where": "x = x_right"}, {"min_overlap": 2}, {"overlap": "length"}])
-def test_what_tasks_cannot_do_is_refused(spark, option):
-    frame = spark.createDataFrame(drawn_rows(1))
-    with pytest.raises(tl.UsageError, match=f"{next(iter(option))}.* is for local tables so far"):
-        tl.join(frame, frame, **option)
-
-
 def test_invalid_rows_and_methods(spark):
     rows = pa.table({"start": [1, 5, None], "end": [3, 2, 4], "key": ["a", "a", "b"]})
     frame = spark.createDataFrame(rows)

@@ -55,15 +55,18 @@ class CountRequest:
                     f"the count and an aggregate are both named {self.name!r}; give the count another name="
                 )
 
-    def refuse_lists(self) -> None:
-        """Refuse aggregates that need all partners of a row at once, where several tasks have some of them each."""
-        for measure in self.aggregates:
-            if measure.aggregate is not None and measure.aggregate.combination is None:
-                raise UsageError(
-                    f"aggregate {measure.name!r}: {measure.function} needs all partners of a left row at once, but on "
-                    "Spark several tasks may have some of them each; join the DataFrames and group by the left row, or "
-                    "count local tables"
-                )
+    @property
+    def at_once(self) -> bool:
+        """Whether an aggregate needs all partners of a left row at once, so that one task must have them."""
+        return any(
+            measure.aggregate is not None and measure.aggregate.combination is None for measure in self.aggregates
+        )
+
+    @property
+    def ordered_by(self) -> tuple[str, ...]:
+        """The columns whose values decide which of the partners with one period is the first, or the last."""
+        minded = (measure for measure in self.aggregates if measure.aggregate and measure.aggregate.order != "ignored")
+        return tuple(dict.fromkeys(str(measure.column) for measure in minded))
 
     @property
     def chosen(self) -> str:

@@ -9,7 +9,7 @@ from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.allen import intersects
 from timeloom.model.box import Box
 from timeloom.model.conditions import Condition
-from timeloom.model.naming import Keys
+from timeloom.model.naming import Keys, OutputColumn, joined_columns
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
@@ -72,19 +72,19 @@ class JoinRequest:
                         "on= is for keys, the relation compares the periods"
                     )
 
+    def read_columns(self, left: Sequence[str], right: Sequence[str]) -> "dict[str, OutputColumn]":
+        """The columns of a pair that the condition reads, by the names that it has for them."""
+        if self.where is None:
+            return {}
+        known = joined_columns(left, right, self.keys, suffixes=self.suffixes, overlap=self.overlap)
+        by_name = {column.name: column for column in known}
+        return {name: by_name[output] for name, output in self.where.resolve(list(by_name)).items()}
+
 
 def check_window(window: tuple[Any, Any] | None) -> None:
     """Refuse a window without a begin."""
     if window is not None and window[0] is None:
         raise UsageError(f"window={shown(window)} has no begin; give two instants, (begin, end), or None as the end")
-
-
-def refuse_window(window: tuple[Any, Any] | None) -> None:
-    """Refuse a window where no engine can keep to it."""
-    if window is not None:
-        raise UsageError(
-            "window= is for local tables; on Spark filter both DataFrames to the rows that reach into the window"
-        )
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, shown
+from timeloom.model.conditions import Condition
 from timeloom.model.grids import GridRequest
 from timeloom.model.join import check_max_rows, choose, join_kind, suffix_pair
 from timeloom.model.measures import TIMED, Measure
-from timeloom.model.naming import Keys
+from timeloom.model.naming import Keys, OutputColumn, joined_columns
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import Span
@@ -35,6 +36,7 @@ class TemporalJoinRequest:
     algorithm: str = "auto"
     max_rows: int | None = None
     m: int | None = None
+    where: Condition | None = None
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(SequencedAlgorithm))
@@ -61,12 +63,28 @@ class AntijoinRequest:
     columns: tuple[str, ...] | None = None
     algorithm: str = "auto"
     m: int | None = None
+    where: Condition | None = None
+    suffixes: tuple[str, str] = ("", "_right")
 
     def __post_init__(self) -> None:
         choose("algorithm", self.algorithm, get_args(AntijoinAlgorithm))
         check_at_once(self.m, self.algorithm)
+        object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         check_names(self.keys.left, self.left_period, "left")
         check_names(self.keys.right, self.right_period, "right")
+
+
+def read_columns(
+    request: TemporalJoinRequest | AntijoinRequest, left: Sequence[str], right: Sequence[str]
+) -> dict[str, OutputColumn]:
+    """The columns of a pair that a condition reads, by the names that it has for them; the period is the shared one."""
+    if request.where is None:
+        return {}
+    known = joined_columns(
+        left, right, request.keys, suffixes=request.suffixes, without_right=request.right_period.columns
+    )
+    by_name = {column.name: column for column in known}
+    return {name: by_name[output] for name, output in request.where.resolve(list(by_name)).items()}
 
 
 @dataclass(frozen=True)

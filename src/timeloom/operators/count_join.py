@@ -55,9 +55,9 @@ def count_join(
     aggregates
         More columns, each from a column of the right rows: ``{"total": ("price", "sum")}``. The functions are ``sum``,
         ``avg``, ``min``, ``max``, ``any``, ``every``, ``count`` (of values that are not null), ``var`` and ``stddev``
-        (of a sample); on local tables also ``first``, ``last`` (by start) and ``count_distinct``. Over no values they
-        give null, counts 0. Sums and averages are exact and rounded once, whatever the magnitudes; names, types and
-        treatment of nulls are those of `temporal_aggregate`.
+        (of a sample), ``first``, ``last`` (by start; then by place in a local table, by end and value on Spark) and
+        ``count_distinct``. Over no values they give null, counts 0. Sums and averages are exact and rounded once,
+        whatever the magnitudes; names, types and treatment of nulls are those of `temporal_aggregate`.
     delta, epsilon
         The largest distance of starts and of ends, for ISEQL relations: ticks, a timedelta, or ``"5 minutes"``.
     period, left_period, right_period

@@ -96,7 +96,7 @@ def join(
         On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
         are refused.
     window
-        On local tables, for relations whose pairs share time: only pairs that share time within ``[begin, end)``; None
+        For relations whose pairs share time: only pairs that share time within ``[begin, end)``; None
         as the end means no limit.
 
     Returns

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from timeloom.errors import UsageError
+from timeloom.model.conditions import Condition
 from timeloom.model.period import PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid
 from timeloom.model.sequenced import SequencedAlgorithm, SequencedHow, TemporalJoinRequest
@@ -23,6 +24,7 @@ def temporal_join(
     *,
     on: "str | Sequence[str] | None" = None,
     how: SequencedHow = "inner",
+    where: str | None = None,
     columns: "Sequence[str] | None" = None,
     suffixes: Sequence[str] = SUFFIXES,
     period: PeriodLike = ("start", "end"),
@@ -49,6 +51,9 @@ def temporal_join(
         ``"inner"``: each pair of rows over the time they share. ``"left"``, ``"right"`` and ``"full"`` also keep the
         maximal sub-periods in which a row has no partner, with nulls for the other side. ``"semi"``: the maximal
         sub-periods of left rows in which they have some partner, with the left columns only.
+    where
+        For two tables: a condition of SQL over output columns, by their output names: ``"price < limit_right"``. It is
+        part of the match: without a row for which it holds, a row has no partner. The period is the shared one.
     columns
         The output columns wanted, by their output names; nothing else is read.
     suffixes
@@ -86,6 +91,12 @@ def temporal_join(
     >>> rows = tl.temporal_join(prices, stock, how="left").sort_by("start").to_pylist()
     >>> [(row["price"], row["start"], row["end"], row["pieces"]) for row in rows]
     [(10, 0, 2, None), (10, 2, 5, 3), (12, 5, 7, 7), (12, 7, 9, None)]
+
+    A condition decides what a partner is:
+
+    >>> rows = tl.temporal_join(prices, stock, how="left", where="pieces > 5").sort_by("start").to_pylist()
+    >>> [(row["price"], row["start"], row["end"], row["pieces"]) for row in rows]
+    [(10, 0, 5, None), (12, 5, 7, 7), (12, 7, 9, None)]
     """
     tables = _tables(left, right)
     differing = (left_period, right_period, left_on, right_on)
@@ -93,6 +104,8 @@ def temporal_join(
         raise UsageError("with more than two tables give period= and on=, which hold for all; rename what differs")
     if len(tables) > 2 and how == "semi":
         raise UsageError("how='semi' is for two tables; join the result with the next one")
+    if len(tables) > 2 and where is not None:
+        raise UsageError("where= is for two tables; join the result with the next one")
     endings = _suffixes(suffixes, len(tables))
     request = TemporalJoinRequest(
         **two_sides(on, left_on, right_on, period, left_period, right_period, on_invalid, empty),
@@ -101,6 +114,7 @@ def temporal_join(
         algorithm=algorithm,
         m=m,
         max_rows=max_rows,
+        where=None if where is None else Condition(where),
     )
     requests = [request, *(replace(request, suffixes=("", ending)) for ending in endings[2:])]
     requests[-1] = replace(requests[-1], columns=names_or_all("columns", columns))

@@ -93,10 +93,6 @@ def test_what_needs_an_order_is_refused_by_name(spark):
     for name in [record.name for record in AGGREGATES.values() if record.order == "decisive"]:
         with pytest.raises(tl.UsageError, match=f"'{name}' of a step"):
             tl.sliding_windows(frame, **WINDOWS, select={"x": ("whole", name)})
-        with pytest.raises(
-            tl.UsageError, match=f"{name}'? (cannot be had without listing the pairs|needs all partners)"
-        ):
-            tl.count_join(frame, frame, aggregates={"x": ("whole", name)})
 
 
 def test_sums_of_windows_are_exact(spark):

@@ -206,12 +206,22 @@ class LocalEngine:
 
     def nearest(self, left: object, right: object, request: "NearestRequest") -> Any:
         """Find the nearest right rows of each left row."""
+        if is_index(right):
+            from timeloom.engines.indexes.nearest import nearest as through_index
+
+            if (found := through_index(left, right, request)) is not None:
+                return found
         from timeloom.engines.local.nearest import nearest
 
         return nearest(left, right, request)
 
     def explain_nearest(self, left: object, right: object, request: "NearestRequest") -> "Explanation":
         """Say how neighbours would be found."""
+        if is_index(right):
+            from timeloom.engines.indexes.nearest import explain_nearest as explained
+
+            if (known := explained(left, right, request)) is not None:
+                return known
         from timeloom.engines.local.nearest import explain_nearest
 
         return explain_nearest(left, right, request)

@@ -96,15 +96,11 @@ class LocalJoin:
 
     def _where(self, condition: Condition) -> Keep:
         """A test of pairs by a condition over the columns of the result."""
-        names = self.left.table.column_names, self.right.table.column_names
-        request = self.request
-        layout = joined_columns(*names, request.keys, suffixes=request.suffixes, overlap=request.overlap)
-        by_name = {column.name: column for column in layout}
-        meant = condition.resolve(list(by_name))
+        read = self.request.read_columns(self.left.table.column_names, self.right.table.column_names)
 
         def keep(lefts: Rows, rights: Rows) -> NDArray[np.bool_]:
             at = positions(lefts), positions(rights)
-            columns = {name: _column(self, by_name[output], lefts, rights, *at) for name, output in meant.items()}
+            columns = {name: _column(self, column, lefts, rights, *at) for name, column in read.items()}
             return held(condition, columns, lefts.size)
 
         return keep

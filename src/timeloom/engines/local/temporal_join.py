@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from timeloom.engines.counts.limits import Limit, bytes_of
 from timeloom.engines.joins.pairs import TooManyPairsError
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.resources.threads import aside, cores
 from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.frames import beside, require_columns, to_arrow
 from timeloom.engines.tables.gather import NO_ROW, Source, build, in_pieces, positions
 from timeloom.engines.tables.key_columns import JoinedSources
@@ -18,11 +20,12 @@ from timeloom.engines.tables.keys import shared_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.validity import Admitted, Quarantined, admit, answer, merge_numbered, merge_rejected
 from timeloom.engines.timelines.depths import merge_facts
+from timeloom.engines.timelines.judged import KeepShared, covered, judged_rows, passing
 from timeloom.engines.timelines.sequenced import Shared, TwoSides
 from timeloom.kernels.sequenced.difference import Pieces
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import OutputColumn, joined_columns
-from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest
+from timeloom.model.sequenced import AntijoinRequest, TemporalJoinRequest, read_columns
 
 SHARED_TICKS = 32
 """The bytes of the periods of both rows of a pair, from which the shared one is made."""
@@ -61,6 +64,22 @@ class LocalPair:
         left = Side(self.left.starts, self.left.ends, left_keys)
         return TwoSides(left, Side(self.right.starts, self.right.ends, right_keys), count, cores())
 
+    def keep(self) -> "KeepShared | None":
+        """Which pairs satisfy the condition; None if there is none."""
+        condition = self.request.where
+        if condition is None:
+            return None
+        names = self.left.ticks.period.placed(self.left.table.column_names) if self.wide else None
+        read = read_columns(self.request, names or self.left.table.column_names, self.right.table.column_names)
+        task = Assembly(self, list(read.values()))
+
+        def keep(rows: Shared) -> NDArray[np.bool_]:
+            at = positions(rows.left), positions(rows.right)
+            columns = {name: task.column(column, rows, *at) for name, column in read.items()}
+            return held(condition, columns, rows.left.size)
+
+        return keep
+
     def limit(self, layout: list[OutputColumn]) -> Limit:
         """How many rows the result may have."""
         tables = {"left": self.left.table, "key": self.left.table, "right": self.right.table}
@@ -83,7 +102,7 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
     """Join two local tables instant by instant."""
     pair = LocalPair(left, right, request)
     if request.how == "semi":
-        result = pieces_of_left(pair, aside(pair.sides().together), request.columns)
+        result = pieces_of_left(pair, aside(_together, pair), request.columns)
         return answer(result, pair.rejected, request.policy, pair.restore)
     names = pair.left.table.column_names
     layout = joined_columns(
@@ -97,6 +116,14 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
     task = Assembly(pair, layout)
     result = aside(_joined, pair, task, pair.limit(layout))
     return answer(result, pair.rejected, request.policy, pair.restore)
+
+
+def _together(pair: LocalPair) -> Pieces:
+    """The time in which left rows have a partner."""
+    sides, keep = pair.sides(), pair.keep()
+    if keep is None:
+        return sides.together()
+    return covered(sides, list(passing(sides, pair.request.algorithm, keep, pair.request.m or 0)))
 
 
 def pieces_of_left(pair: LocalPair, pieces: Pieces, columns: "tuple[str, ...] | None") -> pa.Table:
@@ -116,9 +143,11 @@ def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
     """The result, if it is not too large."""
     sides, request = pair.sides(), pair.request
     assert isinstance(request, TemporalJoinRequest)
-    limit.check(sides.problem, sides.boxes)
+    keep = pair.keep()
+    if keep is None:
+        limit.check(sides.problem, sides.boxes)
     try:
-        rows = _rows(sides, request, limit.rows)
+        rows = _rows(sides, request, limit.rows, keep)
     except TooManyPairsError as error:
         raise limit.too_many(sides.problem, sides.boxes, error) from None
     limit.judge(sum(piece.left.size for piece in rows))
@@ -144,6 +173,9 @@ def explain_temporal_join(frames: "list[Any]", requests: list[TemporalJoinReques
         why = ["it was asked for"]
     if dip and request.how != "inner" and request.m is None:
         why.append("one merge of all partitions with the right side finds pairs and remainders")
+    if request.where is not None:
+        facts["judged by"] = request.where.text
+        why.append("pairs are judged page by page; what none that passes covers is alone")
     if len(frames) > 2:
         facts |= {"tables": len(frames), "rows": [_rows_of(frame, at) for at, frame in enumerate(frames, start=1)]}
         why.append(f"each of the {len(frames) - 2} further tables is joined to the result of those before it")
@@ -154,8 +186,10 @@ def _rows_of(frame: Any, number: int) -> int:
     return int(to_arrow(frame, f"input {number}")[0].num_rows)
 
 
-def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None) -> list[Shared]:
+def _rows(sides: TwoSides, request: TemporalJoinRequest, most: int | None, keep: KeepShared | None) -> list[Shared]:
     """All result rows, in pieces: the pairs, and what an outer join keeps of either side."""
+    if keep is not None:
+        return judged_rows(sides, request.how, request.algorithm, keep, most, request.m or 0) or [NO_ROWS]
     if request.algorithm == "dip" and request.how != "inner" and request.m is None:
         return sides.outer_pairs(request.how, most=most) or [NO_ROWS]
     m = request.m or 0
@@ -180,10 +214,11 @@ class Assembly:
     def table(self, rows: Shared, threads: int) -> pa.Table:
         """One piece of the result."""
         at = positions(rows.left), positions(rows.right)
-        columns = [(column.name, partial(self._column, column, rows, *at)) for column in self.layout]
+        columns = [(column.name, partial(self.column, column, rows, *at)) for column in self.layout]
         return build(columns, rows.left.size, threads)
 
-    def _column(self, column: OutputColumn, rows: Shared, left_rows: pa.Array, right_rows: pa.Array) -> pa.ChunkedArray:
+    def column(self, column: OutputColumn, rows: Shared, left_rows: pa.Array, right_rows: pa.Array) -> pa.ChunkedArray:
+        """One column of it."""
         if column.origin == "right":
             return self.sources.right.take(column.right, right_rows)
         if column.left in self.writer.period.columns:

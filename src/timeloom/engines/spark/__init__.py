@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from timeloom.errors import UsageError
-from timeloom.model.join import refuse_max_rows, refuse_window
+from timeloom.model.join import refuse_max_rows
 from timeloom.model.sequenced import refuse_at_once
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ class SparkEngine:
         from timeloom.engines.spark.join import join
 
         refuse_max_rows(request.max_rows)
-        refuse_window(request.window)
         return join(left, right, request)
 
     def join_batches(
@@ -55,28 +54,24 @@ class SparkEngine:
         from timeloom.engines.spark.join import explain_join
 
         refuse_max_rows(request.max_rows)
-        refuse_window(request.window)
         return explain_join(left, right, request)
 
     def count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> Any:
         """Count the right rows of each left row."""
         from timeloom.engines.spark.count_join import count_join
 
-        request.refuse_lists()
         return count_join(left, right, request)
 
     def top_k(self, left: "DataFrame", right: "DataFrame", request: "TopRequest") -> Any:
         """Keep the left rows with the highest counts."""
         from timeloom.engines.spark.top_k import top_k
 
-        request.count.refuse_lists()
         return top_k(left, right, request)
 
     def explain_count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> "Explanation":
         """Say how counts are made."""
         from timeloom.engines.spark.count_join import explain_count_join
 
-        request.refuse_lists()
         return explain_count_join(left, right, request)
 
     def temporal_join(self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]") -> Any:

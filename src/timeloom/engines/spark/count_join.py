@@ -65,6 +65,7 @@ class CountResult:
             ({name: packing.left[name] for name in left.schema.names}, packing.right),
             tuple(self.schema.names),
             best,
+            tuple(f"p{packing.right[name]}" for name in self.request.ordered_by),
         )
         result = mapped(rows, task, self.schema)
         undecided = plan.undecided("left")
@@ -119,7 +120,11 @@ def planned(left: DataFrame, right: DataFrame, request: CountRequest) -> CountRe
     require_columns(sides.right.schema.names, measured, "right")
     request.check_names(sides.left.schema.names)
     columns = sides.left.schema.names, measured
-    return CountResult(JoinInputs(sides, request.relation, columns, ("left",), ("left",), request.strategy), request)
+    asked, slices = request.strategy, None
+    if request.at_once:
+        asked, slices = "broadcast" if asked == "auto" and not request.keys else asked, 1
+    inputs = JoinInputs(sides, request.relation, columns, ("left",), ("left",), asked, slices)
+    return CountResult(inputs, request)
 
 
 def as_asked(counted: CountResult, result: DataFrame) -> Any:
@@ -138,11 +143,13 @@ def explain_count_join(left: DataFrame, right: DataFrame, request: CountRequest)
         "keys": list(request.keys.left),
     }
     facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
+    whole = ("an aggregate needs all partners of a left row at once, so one task has them",) * request.at_once
     if inputs.strategy.name == "broadcast":
         facts |= {"broadcast side": "right", "partitions": "those of the left side", "replication": 1}
-        return Explanation("count_join", "spark", facts, (inputs.strategy.why,))
+        return Explanation("count_join", "spark", facts, (inputs.strategy.why, *whole))
     copies, why = replication(inputs.parts, inputs.slicing)
     partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}
     together = "left rows in several slices get a count from each; these are added up by period and key"
-    return Explanation("count_join", "spark", facts, (inputs.strategy.why, inputs.spread.why, why, together))
+    reasons = whole if request.at_once else (why, together)
+    return Explanation("count_join", "spark", facts, (inputs.strategy.why, inputs.spread.why, *reasons))

@@ -7,12 +7,14 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
-from timeloom.engines.spark.matching.results import DECIDED, PRESERVED, JoinResult, needed
+from timeloom.engines.spark.matching.residual import Residual
+from timeloom.engines.spark.matching.results import DECIDED, PRESERVED, JoinResult, needed, try_out
 from timeloom.engines.spark.slicing.join_parts import replication
-from timeloom.errors import UsageError
+from timeloom.engines.tables.windows import window_bounds
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
+from timeloom.model.ticks import ticks_of
 
 
 def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Any:
@@ -23,10 +25,15 @@ def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Any:
 
 def planned(left: DataFrame, right: DataFrame, request: JoinRequest) -> JoinResult:
     """Both DataFrames, read and checked, ready to be joined."""
-    _refuse_unknown(request)
     sides, how = Sides.of(left, right, request), request.how
     columns = _layout(sides.left.schema, sides.right.schema, request)
-    inputs = JoinInputs(sides, request.relation, needed(columns), DECIDED[how], PRESERVED[how], request.strategy)
+    residual = _residual(sides, request)
+    read = needed([*columns, *(column for _, column in residual.columns)])
+    inputs = JoinInputs(
+        sides, request.relation, read, DECIDED[how], PRESERVED[how], request.strategy, residual=residual
+    )
+    if request.where is not None:
+        try_out(request.where, inputs)
     return JoinResult(inputs, how, tuple(columns), request.algorithm)
 
 
@@ -41,6 +48,8 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
         "driver": [str(part.driver) for part in inputs.parts],
         "keys": list(request.keys.left),
     }
+    if inputs.residual.of_pairs:
+        facts["judged by"] = request.where.text if request.where is not None else "min_overlap"
     facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
     if strategy.name == "broadcast":
         shuffled = strategy.small in inputs.preserved
@@ -69,11 +78,14 @@ def _layout(left: T.StructType, right: T.StructType, request: JoinRequest) -> li
     )
 
 
-def _refuse_unknown(request: JoinRequest) -> None:
-    """Refuse what tasks cannot do."""
-    given = {"where": request.where, "min_overlap": request.min_overlap}
-    for option, value in given.items():
-        if value is not None:
-            raise UsageError(f"{option}= of join is for local tables so far; DataFrame.toArrow() makes one")
-    if request.overlap == "length":
-        raise UsageError("overlap='length' is for local tables so far; overlap=True gives both ends")
+def _residual(sides: Sides, request: JoinRequest) -> Residual:
+    """What is asked of rows and pairs beyond the relation."""
+    boxes = request.relation.boxes(sides.axis)
+    least = request.min_overlap
+    return Residual(
+        least=0 if least is None or least.span is None else ticks_of(least.span, sides.axis),
+        window=window_bounds(request.window, sides.left.columns.kind.type, boxes),
+        share=least if least is not None and least.span is None else None,
+        condition=request.where,
+        columns=tuple(request.read_columns(sides.left.schema.names, sides.right.schema.names).items()),
+    )

@@ -12,17 +12,19 @@ from timeloom.engines.spark.columns.keys import all_aligned
 from timeloom.engines.spark.columns.periods import period_writer
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame, merge_numbered
 from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
-from timeloom.engines.spark.matching.results import JoinResult, needed
+from timeloom.engines.spark.matching.residual import Residual
+from timeloom.engines.spark.matching.results import JoinResult, needed, try_out
 from timeloom.engines.spark.sequenced.chain import Chain
-from timeloom.engines.spark.sequenced.chain_columns import chained_columns, layout
+from timeloom.engines.spark.sequenced.chain_columns import chained_columns, layout, read_columns
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.temporal_antijoin import sub_periods
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
 from timeloom.model.names import relation
 from timeloom.model.naming import Origin, OutputColumn
-from timeloom.model.sequenced import CoalesceRequest, TemporalJoinRequest
+from timeloom.model.sequenced import AntijoinRequest, CoalesceRequest, TemporalJoinRequest
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,11 @@ class Pairs:
         sides = Sides.of(left, right, request)
         columns = _layout(request, sides.left.schema, sides.right.schema)
         strategy = "auto" if slices is None else "keys" if request.keys else "slices"
-        inputs = JoinInputs(sides, relation("intersects"), needed(columns), asked=strategy, slices=slices)
+        residual = Residual(condition=request.where, columns=_read(request, sides))
+        wanted = needed([*columns, *(column for _, column in residual.columns)])
+        inputs = JoinInputs(sides, relation("intersects"), wanted, asked=strategy, slices=slices, residual=residual)
+        if request.where is not None:
+            try_out(request.where, inputs)
         return cls(JoinResult(inputs, "inner", tuple(columns), request.algorithm, wide=False))
 
     @property
@@ -67,6 +73,8 @@ class Pairs:
             "partitions": "those of the other side" if self.broadcasts else inputs.spread.partitions,
             "replication": 1 if self.broadcasts else copies,
         }
+        if inputs.residual.condition is not None:
+            facts["judged by"] = inputs.residual.condition.text
         reasons = [strategy.why] if self.broadcasts else [strategy.why, inputs.spread.why, why]
         return Explanation("temporal_join", "spark", facts, (*reasons, *_before(tables - 2)))
 
@@ -80,7 +88,12 @@ def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinReques
 
 
 def _semijoin(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None) -> Any:
-    """The time in which left rows have a partner: what they share with the united right rows of their key."""
+    """The time in which left rows have a partner: what they share with the united right rows of their key.
+
+    With a condition it is what they share with those that satisfy it, which differ from row to row.
+    """
+    if request.where is not None:
+        return sub_periods(left, right, _as_antijoin(request), "semi", slices)
     united = coalesce(right, CoalesceRequest(request.keys.right, request.right_period, request.policy), slices)
     names = request.columns or tuple(left.columns)
     pairs = replace(request, how="inner", right_period=request.right_period.wide, columns=names)
@@ -91,6 +104,19 @@ def _semijoin(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, s
         judge_frame(right, request.right_period, "right", request.policy),
     ]
     return answer(result.result if apart else result, inputs, request.policy)
+
+
+def _as_antijoin(request: TemporalJoinRequest) -> AntijoinRequest:
+    return AntijoinRequest(
+        request.keys,
+        request.left_period,
+        request.right_period,
+        request.policy,
+        request.columns,
+        "dip" if request.algorithm == "dip" else "auto",
+        where=request.where,
+        suffixes=request.suffixes,
+    )
 
 
 def temporal_join_all(frames: list[DataFrame], requests: list[TemporalJoinRequest], slices: int | None = None) -> Any:
@@ -137,7 +163,9 @@ class TableChain:
             same_axis(self.inputs[0].columns.kind.type, side.columns.kind.type)
         self.writer = period_writer(*self.inputs, wide=requests[0].wide(self.inputs[1].period))
         self.columns = chained_columns(self.inputs, requests, self.writer)
-        self.slicing = Slicing.of(frames[0].sparkSession, frames, slices, grouped=bool(self.keys[0]))
+        # with a condition, what ends a remainder depends on rows, not on instants: nothing is cut by time
+        cut = slices if requests[0].where is None else 1
+        self.slicing = Slicing.of(frames[0].sparkSession, frames, cut, grouped=bool(self.keys[0]))
 
     @property
     def schema(self) -> T.StructType:
@@ -158,6 +186,8 @@ class TableChain:
             tuple(map(tuple, wanted)),
             self.slicing,
             request.algorithm,
+            request.where,
+            read_columns(self.inputs, request, self.writer),
         )
         return chain.result(chain.outputs(self.columns), self.schema, self.writer)
 
@@ -171,6 +201,8 @@ class TableChain:
             "keys": list(self.keys[0]),
             **self.slicing.facts(grouped=grouped),
         }
+        if self.requests[0].where is not None:
+            facts["judged by"] = self.requests[0].where.text
         why = "all tables go to tasks in one shuffle, and a task joins one after the other, so the plan has each once"
         return Explanation(
             "temporal_join",
@@ -196,6 +228,15 @@ def _layout(request: TemporalJoinRequest, left: T.StructType, right: T.StructTyp
         replace(column, origin=origins.get(column.left, column.origin)) if column.origin != "right" else column
         for column in found
     ]
+
+
+def _read(request: TemporalJoinRequest, sides: Sides) -> "tuple[tuple[str, OutputColumn], ...]":
+    """The columns of a pair that the condition reads, by the names that it has for them."""
+    if request.where is None:
+        return ()
+    known = _layout(replace(request, columns=None), sides.left.schema, sides.right.schema)
+    by_name = {column.name: column for column in known}
+    return tuple((name, by_name[output]) for name, output in request.where.resolve(list(by_name)).items())
 
 
 def _before(steps: int) -> list[str]:

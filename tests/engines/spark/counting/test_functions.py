@@ -1,4 +1,4 @@
-"""Variances of partners, and ranks by an aggregate, on Spark: bit by bit those of local tables; what is refused."""
+"""Functions of partners, and ranks by an aggregate, on Spark: bit by bit those of local tables."""
 
 from decimal import Decimal
 
@@ -7,8 +7,13 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
+from engines.agreement import on_spark, random_rows
+from rows import assert_same
 
 pytestmark = pytest.mark.spark
+
+
+FUNCTIONS = ("first", "last", "count_distinct")
 
 
 def tables() -> tuple[pa.Table, pa.Table]:
@@ -44,8 +49,20 @@ def test_variances_and_ranks_are_those_of_local_tables(spark, strategy):
     assert repr(ranked.to_pylist()) == repr(tl.top_k(left, right, 5, **options).sort_by("row").to_pylist())
 
 
-def test_what_needs_all_partners_at_once_is_refused(spark):
-    left, right = (spark.createDataFrame(table) for table in tables())
-    for function in ("first", "last", "count_distinct"):
-        with pytest.raises(tl.UsageError, match=f"{function} needs all partners of a left row at once"):
-            tl.count_join(left, right, aggregates={"x": ("price", function)})
+OPTIONS = [{"column": "number"}, {"column": "price", "strategy": "slices"}, {"column": "key", "on": "key"}]
+OPTIONS += [{"column": "number", "on": "key", "strategy": "keys", "relation": "during"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_first_last_and_distinct_values_are_those_of_local_tables(spark, options):
+    """Of partners with one period, the values decide which is the first."""
+    column = options["column"]
+    left, right = random_rows(1).select(["start", "end", "key", "id"]), random_rows(2, rows=80)
+    right = right.sort_by([(name, "ascending") for name in ("start", "end", column)])
+    aggregates = {function: (column, function) for function in FUNCTIONS} | {"total": ("number", "sum")}
+    call = {name: value for name, value in options.items() if name != "column"} | {"aggregates": aggregates}
+    frames = on_spark(spark, left), on_spark(spark, right).repartition(3)
+    assert_same(tl.count_join(*frames, **call), tl.count_join(left, right, **call), types=True)
+    ranked = {"highest": "count_distinct", "ties": "all"}
+    assert_same(tl.top_k(*frames, 3, **call, **ranked), tl.top_k(left, right, 3, **call, **ranked))
+    assert "one task has them" in str(tl.explain(tl.count_join, *frames, **call))

@@ -13,12 +13,14 @@ from drawing import keys_for, periods
 from reference.relations import RELATIONS, join_pairs, outer_pairs, semi_rows
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
+from timeloom.engines.spark.matching.pair_columns import PairColumns
 from timeloom.engines.spark.matching.tasks import JoinTask, Matcher
 from timeloom.engines.spark.matching.unmatched import FateTask
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.model.naming import OutputColumn
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
+from timeloom.model.ticks import Axis
 
 TASKS = 3
 BOUNDS = st.lists(st.integers(1, 17), max_size=5, unique=True).map(sorted)
@@ -70,11 +72,12 @@ def decided(matcher, batches, *, keep_matched):
 def test_what_one_task_decides_and_what_all_decide_is_the_join(relation, left, right, bounds):
     pairs = join_pairs(left[0], right[0], RELATIONS[relation], left_keys=left[1], right_keys=right[1])
     batches, matcher = received(left, right, relation, bounds)
-    columns, packed = (OutputColumn("r", "left", "r"), OutputColumn("s", "right", "", "s")), ({"r": 3}, {"s": 3})
-    found = [(row["r"], row["s"]) for row in rows_of(JoinTask(matcher, "full", columns, packed, None), batches)]
+    columns = (OutputColumn("r", "left", "r"), OutputColumn("s", "right", "", "s"))
+    packed = PairColumns(({"r": 3}, {"s": 3}), None, Axis.INTEGER)
+    found = [(row["r"], row["s"]) for row in rows_of(JoinTask(matcher, "full", columns, packed), batches)]
     alone = decided(matcher, batches, keep_matched=False)
     found += [(None, number) if is_right else (number, None) for is_right, number in alone]
     assert Counter(found) == Counter(outer_pairs(pairs, len(left[0]), len(right[0]), "full"))
-    kept = [row["r"] for row in rows_of(JoinTask(matcher, "semi", columns[:1], packed, None), batches)]
+    kept = [row["r"] for row in rows_of(JoinTask(matcher, "semi", columns[:1], packed), batches)]
     kept += [number for is_right, number in decided(matcher, batches, keep_matched=True) if not is_right]
     assert sorted(kept) == semi_rows(pairs)

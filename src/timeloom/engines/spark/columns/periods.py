@@ -7,6 +7,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.model.ticks import Axis
 
 
 def period_writer(*sides: JudgedFrame, bounds: Iterable[int] = (), wide: bool = True) -> PeriodWriter:
@@ -17,6 +18,11 @@ def period_writer(*sides: JudgedFrame, bounds: Iterable[int] = (), wide: bool = 
 def period_type(writer: PeriodWriter) -> T.DataType:
     """The type of both columns of a result period."""
     return from_arrow_type(writer.type.arrow, prefer_timestamp_ntz=True)
+
+
+def span_type(axis: Axis) -> T.DataType:
+    """The type of lengths and distances: numbers for integers and dates, durations for timestamps."""
+    return T.LongType() if axis in (Axis.INTEGER, Axis.DATE) else T.DayTimeIntervalType()
 
 
 def result_fields(frame: JudgedFrame, names: Iterable[str], writer: PeriodWriter) -> list[T.StructField]:

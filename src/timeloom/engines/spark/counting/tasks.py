@@ -5,12 +5,13 @@ in several tasks each counts the pairs that belong to its slices. Such a count d
 tasks report it by these, once for all equal ones, and the reports are added up.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.counts.aggregates import aggregate
@@ -47,7 +48,10 @@ class Best:
 
 @dataclass(frozen=True)
 class CountTask:
-    """Counts for the left rows that no other task has, and writes them out. ``packed`` says where columns stand."""
+    """Counts for the left rows that no other task has, and writes them out. ``packed`` says where columns stand.
+
+    Rows come in no order. If the order of partners matters, they are put into that of their periods and ``ordered``.
+    """
 
     matcher: Matcher
     boxes: tuple[Box, ...]
@@ -56,6 +60,7 @@ class CountTask:
     packed: tuple[dict[str, int], dict[str, int]]
     names: tuple[str, ...]
     best: Best | None = None
+    ordered: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Count the rows of one partition."""
@@ -63,8 +68,9 @@ class CountTask:
             yield from self._counted(held)
 
     def _counted(self, held: JoinRows) -> Iterator[pa.RecordBatch]:
-        left, right = held.left.where((held.left.bits & SOLE) != 0), held.right
-        problem = problem_of(left, right, held.keys)
+        left = held.left.where((held.left.bits & SOLE) != 0)
+        held = replace(held, right=_in_order(held, self.ordered)) if self.ordered else held
+        problem = problem_of(left, held.right, held.keys)
         counting = cache(partial(Counting, problem, self.boxes))
         counts = counts_by(self.algorithm, problem, counting)
         values = _right_values(held, self.measures, self.packed[1])
@@ -139,6 +145,17 @@ class JoinPartCounting:
         chosen[indexed] = ((self.left, self.right)[indexed].bits & bit) != 0
         problem = problem_of(self.left.where(chosen[0]), self.right.where(chosen[1]), keys)
         return np.flatnonzero(chosen[0]), np.flatnonzero(chosen[1]), Counting(problem, (join_part.box,))
+
+
+def _in_order(held: JoinRows, names: Sequence[str]) -> PackedSide:
+    """The right rows by start, end and the values of some columns; those that have no order leave it as it is."""
+    right = held.right
+    rows = pa.array(right.rows)
+    columns = {name: held.source.take(name, rows) for name in names}
+    table = pa.table({name: column for name, column in columns.items() if not pa.types.is_nested(column.type)})
+    table = table.append_column("start", pa.array(right.starts)).append_column("end", pa.array(right.ends))
+    sorting = [(name, "ascending") for name in ("start", "end", *table.column_names[:-2])]
+    return right.take(np.asarray(pc.sort_indices(table, sorting)))
 
 
 def _right_values(held: JoinRows, measures: Iterable[Measure], packed: dict[str, int]) -> pa.Table:

@@ -40,13 +40,18 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class SideLayout:
-    """Where a side's period and keys stand in a packed row."""
+    """Where a side's period and keys stand in a packed row, and where all its columns do.
+
+    Tasks that write rows carry ``columns``, though they do not ask for it: Spark takes plans that differ in names only
+    for one, and would give the rows of one to the other.
+    """
 
     name: str
     period: Period
     start: str
     end: str
     keys: tuple[str, ...]
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,10 @@ class PackedSide:
 
     def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
         """Some of the rows."""
-        if chosen.all():
-            return self
+        return self if chosen.all() else self.take(chosen)
+
+    def take(self, chosen: "NDArray[np.bool_] | NDArray[np.integer]") -> "PackedSide":
+        """Some of the rows, or all in another order."""
         return replace(
             self,
             rows=self.rows[chosen],
@@ -150,7 +157,7 @@ class JoinRows:
         return self._together(self.left.ends, self.right.ends)
 
     def _together(self, left: Ticks, right: Ticks) -> Ticks:
-        ticks = np.empty(len(self), np.int64)
+        ticks = np.zeros(len(self), np.int64)
         ticks[self.left.rows], ticks[self.right.rows] = left, right
         return ticks
 

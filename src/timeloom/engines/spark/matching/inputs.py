@@ -15,15 +15,19 @@ from timeloom.engines.spark.cluster.sizes import Spread, estimated_bytes
 from timeloom.engines.spark.cluster.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.columns.keys import aligned, key_hashes, no_key
 from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.columns.periods import period_writer
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.exchange.distribution import Distribution, Sent
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.matching.pair_columns import PairColumns
+from timeloom.engines.spark.matching.residual import NOTHING, Residual
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.boundaries import sampled_share
 from timeloom.engines.spark.slicing.join_parts import JoinPart, cover
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -91,7 +95,7 @@ class JoinInputs:
 
     ``columns`` are those of each side that tasks need besides periods and keys. ``decided`` are the sides of which it
     must be known which rows have a partner; ``preserved`` those of them whose rows count without a partner, too.
-    ``slices`` forces a number of slices.
+    ``slices`` forces a number of slices; ``residual`` is asked of rows and pairs beyond the relation.
     """
 
     sides: Sides
@@ -101,6 +105,7 @@ class JoinInputs:
     preserved: tuple[str, ...] = ()
     asked: str = "auto"
     slices: int | None = None
+    residual: Residual = NOTHING
 
     @property
     def spark(self) -> SparkSession:
@@ -153,10 +158,17 @@ class JoinInputs:
         """The plan that brings rows to tasks."""
         return self._broadcast() if self.strategy.name == "broadcast" else self._distributed()
 
+    def pairs(self, writer: PeriodWriter) -> PairColumns:
+        """The columns of pairs, as tasks have them."""
+        return PairColumns((self.packing.left, self.packing.right), writer, self.sides.axis)
+
     def matcher(self, algorithm: str = "auto") -> Matcher:
         """How tasks find pairs."""
         left, right = map(self._layout, self.sides.both)
-        return Matcher(self.plan.reader, left, right, self.parts, self.sides.policy, algorithm)
+        residual = self.residual
+        if residual.condition is not None:
+            residual = replace(residual, pairs=self.pairs(period_writer(*self.sides.both)))
+        return Matcher(self.plan.reader, left, right, self.parts, self.sides.policy, algorithm, residual)
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -189,4 +201,4 @@ class JoinInputs:
     def _layout(self, side: JudgedFrame) -> SideLayout:
         at = {name: f"p{position}" for name, position in self.packing.positions(side).items()}
         keys = tuple(at[key] for key in self.sides.key_names(side))
-        return SideLayout(side.side, side.period, at[side.period.start], at[side.period.end], keys)
+        return SideLayout(side.side, side.period, at[side.period.start], at[side.period.end], keys, tuple(at.values()))

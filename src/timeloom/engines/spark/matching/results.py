@@ -1,16 +1,17 @@
 """The rows of a join: pairs, and rows without a partner, in the columns that a verb asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.keys import as_given
-from timeloom.engines.spark.columns.periods import period_type, period_writer
+from timeloom.engines.spark.columns.periods import period_type, period_writer, span_type
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.matching import index_probe as probing
 from timeloom.engines.spark.matching.expanding import expanded, run_batch_schema, suits
@@ -18,7 +19,9 @@ from timeloom.engines.spark.matching.inputs import JoinInputs
 from timeloom.engines.spark.matching.runs import RunTask
 from timeloom.engines.spark.matching.tasks import JoinTask
 from timeloom.engines.spark.matching.unmatched import Undecided
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.model.conditions import Condition
 from timeloom.model.naming import OutputColumn
 
 DECIDED = {
@@ -35,10 +38,11 @@ PRESERVED = DECIDED | {"semi": ()}
 """The sides whose rows are kept even when they match nothing."""
 
 
-def needed(columns: Sequence[OutputColumn]) -> tuple[list[str], list[str]]:
+def needed(columns: Iterable[OutputColumn]) -> tuple[list[str], list[str]]:
     """The columns of each side that a result is made of."""
-    left = [column.left for column in columns if column.origin in ("left", "key")]
-    return left, [column.right for column in columns if column.origin == "right"]
+    known = list(columns)
+    left = [column.left for column in known if column.origin in ("left", "key")]
+    return left, [column.right for column in known if column.origin == "right"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class JoinResult:
         elif column.origin in ("left", "key"):
             found, outer = left.schema[column.left], self.how in ("right", "full")
         else:
-            return T.StructField(column.name, period_type(self.writer))
+            kind = span_type(self.inputs.sides.axis) if column.origin == "overlap_length" else period_type(self.writer)
+            return T.StructField(column.name, kind)
         return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
 
     def frame(self) -> DataFrame:
@@ -78,8 +83,7 @@ class JoinResult:
             return probing.Probing(plan, self.columns, tuple(self.schema.fields)).result()
         if self.runs:
             return self._expanded()
-        packing, matcher = self.inputs.packing, self.inputs.matcher(self.algorithm)
-        task = JoinTask(matcher, self.how, self.columns, (packing.left, packing.right), self.writer)
+        task = JoinTask(self.inputs.matcher(self.algorithm), self.how, self.columns, self.inputs.pairs(self.writer))
         result = mapped(plan.rows(), task, self.schema)
         if self.inputs.undecided:
             require_one_reading(self.inputs.sides.both)
@@ -93,7 +97,8 @@ class JoinResult:
         """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves."""
         nullable = all(field.nullable for field in self.schema)
         inputs = self.inputs
-        return self.how == "inner" and nullable and suits(inputs.spark, self.algorithm, inputs.parts, self.columns)
+        plain = self.how == "inner" and nullable and not inputs.residual
+        return plain and suits(inputs.spark, self.algorithm, inputs.parts, self.columns)
 
     @property
     def probes(self) -> bool:
@@ -114,3 +119,11 @@ class JoinResult:
         task = RunTask(self.inputs.matcher(self.algorithm), columns)
         batches = mapped(self.inputs.plan.rows(), task, run_batch_schema(self.schema.fields))
         return expanded(batches, self.schema.fields, sides)
+
+
+def try_out(condition: Condition, inputs: JoinInputs) -> None:
+    """Compute a condition on no rows at all, so that one that cannot be computed is refused before anything runs."""
+    read = inputs.residual.columns
+    fields = JoinResult(inputs, "inner", tuple(column for _, column in read)).schema
+    empty = to_arrow_schema(fields, timezone="UTC").empty_table()
+    held(condition, dict(zip((name for name, _ in read), empty.columns, strict=True)), 0)

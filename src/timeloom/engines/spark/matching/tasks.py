@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.counts.counting import exists
@@ -13,12 +12,13 @@ from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.drivers import exact_pieces
 from timeloom.engines.joins.forward_scan import Scan, drive
 from timeloom.engines.joins.problem import Problem, Side
+from timeloom.engines.joins.residual import judged
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide, Reader, SideLayout
+from timeloom.engines.spark.matching.pair_columns import PairColumns
+from timeloom.engines.spark.matching.residual import NOTHING, Residual
 from timeloom.engines.spark.slicing.join_parts import JoinPart
-from timeloom.engines.tables.gather import NO_ROW, Rows, positions
+from timeloom.engines.tables.gather import NO_ROW, Rows
 from timeloom.engines.tables.keys import NO_KEY
-from timeloom.engines.tables.overlap import overlap_column
-from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.kernels.slicing.copies import END_HERE, SOLE, START_HERE
 from timeloom.model.naming import OutputColumn
 from timeloom.model.policy import Policy
@@ -40,6 +40,7 @@ class Matcher:
     parts: tuple[JoinPart, ...]
     policy: Policy
     algorithm: str
+    residual: Residual = NOTHING
 
     def held(self, batches: Iterator[pa.RecordBatch]) -> Iterator[JoinRows]:
         """Everything that the task receives."""
@@ -48,38 +49,60 @@ class Matcher:
 
     def pairs(self, held: JoinRows, rows: int, values: Values | None = None) -> Iterator[tuple[Rows, Rows]]:
         """All pairs, in batches of at most so many: as positions, or as the values that the packed rows have."""
+        keep = self.residual.keep(held) if self.residual.of_pairs else None
         for part in self.parts:
-            left, right, problem = _posed(held, part)
+            left, right, problem = self._posed(held, part)
             given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
-            yield from find(problem, (part.box,), self.algorithm).batches(rows, *given)
+            found = find(problem, (part.box,), self.algorithm)
+            yield from (found if keep is None else judged(found, keep)).batches(rows, *given)
 
     def scans(self, held: JoinRows) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
         """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such."""
         for part in self.parts:
-            left, right, problem = _posed(held, part)
+            left, right, problem = self._posed(held, part)
             for scan in drive(problem, exact_pieces(part.box) or ()):
                 yield scan, left, right
 
     def matched(self, held: JoinRows) -> NDArray[np.bool_]:
         """Which of the packed left rows are in a pair. Unless an algorithm is asked for, no pair is listed."""
-        if self.algorithm == "auto":
-            return self.exists(held, "left", held.left)
+        return self.exists(held, "left", held.left) if self.algorithm == "auto" else self._seen(held, "left")
+
+    def _seen(self, held: JoinRows, side: str) -> NDArray[np.bool_]:
+        """Which of the packed rows of a side are in a pair, told by the pairs."""
         seen = np.zeros(len(held), np.bool_)
-        for lefts, _ in self.pairs(held, 1 << 22):
-            seen[lefts] = True
+        for lefts, rights in self.pairs(held, 1 << 20):
+            seen[lefts if side == "left" else rights] = True
         return seen
 
     def exists(self, held: JoinRows, side: str, rows: PackedSide) -> NDArray[np.bool_]:
-        """Which of the packed rows are among some rows of a side, and in a pair: partners are counted, not listed."""
+        """Which of the packed rows are among some rows of a side, and in a pair: partners are counted, not listed.
+
+        If pairs are judged, they are listed page by page.
+        """
+        if self.residual.of_pairs:
+            return self._seen(replace(held, left=rows) if side == "left" else replace(held, right=rows), side)
         seen = np.zeros(len(held), np.bool_)
         for part in self.parts:
             open_rows = rows.where(~seen[rows.rows])
             left, right = (open_rows, held.right) if side == "left" else (held.left, open_rows)
-            left, right = _sides(replace(held, left=left, right=right), part)
+            left, right = self._sides(replace(held, left=left, right=right), part)
             own, other, box = (left, right, part.box) if side == "left" else (right, left, part.box.inverse())
             if own.rows.size and other.rows.size:
                 seen[own.rows[exists(problem_of(own, other, held.keys), (box,))]] = True
         return seen
+
+    def _sides(self, held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide]:
+        """Both sides for a part: of the indexed one only the rows whose point lies here."""
+        left, right = self.residual.eligible(held.left), self.residual.eligible(held.right)
+        bit = END_HERE if part.driver.by_end else START_HERE
+        if part.indexed_side == "left":
+            return left.where((left.bits & bit) != 0), right
+        return left, right.where((right.bits & bit) != 0)
+
+    def _posed(self, held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide, Problem]:
+        """Both sides for a part, and what is to be found."""
+        left, right = self._sides(held, part)
+        return left, right, problem_of(left, right, held.keys)
 
 
 @dataclass(frozen=True)
@@ -92,8 +115,7 @@ class JoinTask:
     matcher: Matcher
     how: str
     columns: tuple[OutputColumn, ...]
-    packed: tuple[dict[str, int], dict[str, int]]
-    writer: PeriodWriter
+    pairs: PairColumns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
@@ -112,7 +134,8 @@ class JoinTask:
 
         Only values of eight bytes: for each other width the kernels would have to be compiled once more.
         """
-        if self.how != "inner" or sorted(column.origin for column in self.columns) != ["left", "right"]:
+        plain = sorted(column.origin for column in self.columns) == ["left", "right"]
+        if self.how != "inner" or not plain or self.matcher.residual.of_pairs:
             return None
         left, right = (held.source.plain(f"p{position}") for position in self._pair_positions())
         if left is None or right is None or left.itemsize != 8 or right.itemsize != 8:
@@ -122,7 +145,8 @@ class JoinTask:
     def _pair_positions(self) -> list[int]:
         """Where the two columns of the result stand, the left one first."""
         left, right = sorted(self.columns, key=lambda column: column.origin)
-        return [self.packed[0][left.left], self.packed[1][right.right]]
+        packed = self.pairs.packed
+        return [packed[0][left.left], packed[1][right.right]]
 
     def _written(self, held: JoinRows, rows: int, values: Values) -> Iterator[pa.RecordBatch]:
         kinds = [held.source.column(f"p{position}").type for position in self._pair_positions()]
@@ -154,40 +178,10 @@ class JoinTask:
 
     def _assemble(self, held: JoinRows, lefts: Rows, rights: Rows) -> pa.RecordBatch:
         """Gather the output columns for pairs of packed rows."""
-        at = positions(lefts), positions(rights)
-        arrays = [self._column(held, column, at, lefts, rights) for column in self.columns]
+        arrays = [self.pairs.of(held, column, lefts, rights) for column in self.columns]
         if not arrays:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * lefts.size, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
-
-    def _column(
-        self, held: JoinRows, column: OutputColumn, at: tuple[pa.Array, pa.Array], lefts: Rows, rights: Rows
-    ) -> pa.Array:
-        if column.origin in ("overlap_start", "overlap_end"):
-            times = (held.starts[lefts], held.ends[lefts]), (held.starts[rights], held.ends[rights])
-            absent = (lefts == NO_ROW) | (rights == NO_ROW)
-            return overlap_column(column.origin, *times, absent, self.writer)
-        if column.origin == "right":
-            return _taken(held, self.packed[1][column.right], at[1])
-        values = _taken(held, self.packed[0][column.left], at[0])
-        if column.origin == "left" or not at[0].null_count:
-            return values
-        others = _taken(held, self.packed[1][column.right], at[1])
-        return pc.if_else(at[0].is_valid(), values, others.cast(values.type))
-
-
-def _sides(held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide]:
-    """Both sides for a part: of the indexed one only the rows whose point lies here."""
-    bit = END_HERE if part.driver.by_end else START_HERE
-    if part.indexed_side == "left":
-        return held.left.where((held.left.bits & bit) != 0), held.right
-    return held.left, held.right.where((held.right.bits & bit) != 0)
-
-
-def _posed(held: JoinRows, part: JoinPart) -> tuple[PackedSide, PackedSide, Problem]:
-    """Both sides for a part, and what is to be found."""
-    left, right = _sides(held, part)
-    return left, right, problem_of(left, right, held.keys)
 
 
 def problem_of(left: PackedSide, right: PackedSide, keys: int) -> Problem:
@@ -217,7 +211,3 @@ def _alone(side: PackedSide, chosen: NDArray[np.bool_]) -> tuple[Rows, Rows]:
     """The chosen rows of a side, without partners; only those that no other task has."""
     rows = side.rows[chosen[side.rows] & ((side.bits & SOLE) != 0)]
     return rows, np.full(rows.size, NO_ROW, np.int32)
-
-
-def _taken(held: JoinRows, position: int, rows: pa.Array) -> pa.Array:
-    return held.source.take(f"p{position}", rows).combine_chunks()

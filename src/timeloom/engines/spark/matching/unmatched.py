@@ -1,7 +1,7 @@
 """Rows that several tasks have: whether they match anything is known only when all tasks are heard.
 
-A row matches or not by its period and key alone. So tasks report the periods and keys that have matched, and the rows
-are compared with these: no row needs an identity, and a task that runs twice does no harm.
+A row matches or not by its period, its key and what a condition reads of it. So tasks report which of these have
+matched, and the rows are compared with them: no row needs an identity, and a task that runs twice does no harm.
 
 Pairs are not looked for again. One more pass over what was shuffled, for both sides together, looks at rows with copies
 in several tasks only, and counts their partners without listing any. Each such row is reported by the task that has its
@@ -37,6 +37,8 @@ FATE = {"has_row": T.BooleanType(), "matched": T.BooleanType()}
 class FateTask:
     """Tells of the rows of some sides that are in several tasks which have a partner here. ``columns`` are carried.
 
+    ``read`` are the columns of either side that a condition reads.
+
     Unless rows that match are kept, those that do so here are not told of: they are decided.
     """
 
@@ -44,6 +46,7 @@ class FateTask:
     sides: tuple[str, ...]
     columns: tuple[str, ...]
     keep_matched: bool
+    read: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Report the rows of one partition."""
@@ -60,7 +63,8 @@ class FateTask:
         mine, first = matched[several.rows], (several.bits & FIRST) != 0
         kept = several.where(first if self.keep_matched else first & ~mine)
         yield from self._written(held, side, kept, matched)
-        yield from self._written(held, side, one_of_each(several.where(mine & ~first)), None)
+        others = several.where(mine & ~first)
+        yield from self._written(held, side, others if any(self.read) else one_of_each(others), None)
 
     def _written(
         self, held: JoinRows, side: str, rows: PackedSide, matched: NDArray[np.bool_] | None
@@ -74,12 +78,19 @@ class FateTask:
             pa.array(rows.starts),
             pa.array(rows.ends),
             *(held.source.take(name, at).combine_chunks() for name in layout.keys),
+            *(held.source.take(name, rows).combine_chunks() for name, rows in self._read_at(side, at)),
             pa.array(np.full(count, matched is not None)),
             pa.array(np.ones(count, np.bool_) if matched is None else matched[rows.rows]),
             *(held.source.take(name, carried).combine_chunks() for name in self.columns),
         ]
-        names = [*REPORT, *key_names(len(layout.keys)), *FATE, *self.columns]
+        names = [*REPORT, *key_names(len(layout.keys)), *read_names(self.read), *FATE, *self.columns]
         yield from pa.table(arrays, names).to_batches(max_chunksize=batch_rows(held))
+
+    def _read_at(self, side: str, at: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+        """The columns that a condition reads, and the rows to take them from: those of the other side are null."""
+        absent = positions(np.full(len(at), NO_ROW, np.int32))
+        for own, names in zip(("left", "right"), self.read, strict=True):
+            yield from ((name, at if own == side else absent) for name in names)
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ class Undecided:
         """Those of them that have matched, or those that have not, as rows of the result."""
         found = self._reported()
         keys = key_names(len(self.inputs.sides.keys.left))
-        equal = Window.partitionBy(*REPORT, *keys)
+        equal = Window.partitionBy(*REPORT, *keys, *read_names(self._read))
         known = found.withColumn("matched", F.max("matched").over(equal))
         kept = known.where("has_row AND matched" if self.keep_matched else "has_row AND NOT matched")
         values = [self._value(column).cast(schema[column.name].dataType) for column in self.columns]
@@ -104,7 +115,7 @@ class Undecided:
         """What all tasks report. The rows of a side that was broadcast are in every task, so they are taken from it."""
         inputs = self.inputs
         carried = tuple(f"p{position}" for position in sorted(self._carried))
-        task = FateTask(inputs.matcher(), inputs.undecided, carried, self.keep_matched)
+        task = FateTask(inputs.matcher(), inputs.undecided, carried, self.keep_matched, self._read)
         found = mapped(inputs.plan.rows(), task, self._schema(carried))
         if inputs.strategy.name != "broadcast":
             return found
@@ -119,15 +130,29 @@ class Undecided:
         known |= {name: F.col(name) for name in ("start", "end", *(f"p{position}" for position in own.values()))}
         keys = self.inputs.sides.key_names(judged)
         known |= {name: F.col(f"p{own[key]}") for name, key in zip(key_names(len(keys)), keys, strict=True)}
+        which = ("left", "right").index(side)
+        known |= {
+            number: F.col(name) for number, name in zip(_numbered(self._read)[which], self._read[which], strict=True)
+        }
         absent = F.lit(None)
         return rows.select(*(known.get(field.name, absent).cast(field.dataType).alias(field.name) for field in schema))
 
     def _schema(self, carried: Sequence[str]) -> T.StructType:
         sides, packing = self.inputs.sides, self.inputs.packing
         kinds = [sides.left.schema[key].dataType for key in sides.keys.left]
-        fields = REPORT | dict(zip(key_names(len(kinds)), kinds, strict=True)) | FATE
+        fields = REPORT | dict(zip(key_names(len(kinds)), kinds, strict=True))
+        read = [packing.types[int(name[1:])] for names in self._read for name in names]
+        fields |= dict(zip(read_names(self._read), read, strict=True)) | FATE
         fields |= {name: packing.types[int(name[1:])] for name in carried}
         return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
+
+    @property
+    def _read(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a condition reads of either side, besides keys: these are known."""
+        columns = [column for _, column in self.inputs.residual.columns]
+        left = {f"p{self.inputs.packing.left[column.left]}" for column in columns if column.origin == "left"}
+        right = {f"p{self.inputs.packing.right[column.right]}" for column in columns if column.origin == "right"}
+        return tuple(sorted(left)), tuple(sorted(right))
 
     @property
     def _carried(self) -> set[int]:
@@ -154,3 +179,14 @@ class Undecided:
 def key_names(count: int) -> list[str]:
     """The names of key columns in reports."""
     return [f"k{number}" for number in range(count)]
+
+
+def _numbered(read: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[list[str], list[str]]:
+    """The names in reports of columns that a condition reads, for the left and the right side."""
+    return [f"l{number}" for number in range(len(read[0]))], [f"r{number}" for number in range(len(read[1]))]
+
+
+def read_names(read: tuple[tuple[str, ...], tuple[str, ...]]) -> list[str]:
+    """The names in reports of columns that a condition reads."""
+    left, right = _numbered(read)
+    return [*left, *right]

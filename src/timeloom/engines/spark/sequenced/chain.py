@@ -11,6 +11,7 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.workers import mapped
@@ -24,21 +25,26 @@ from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.chain_columns import Traced
 from timeloom.engines.spark.sequenced.chain_parts import FIRSTS, Arrivals, ChainTable
-from timeloom.engines.spark.sequenced.chain_task import ChainTask, FirstStarts, Output
+from timeloom.engines.spark.sequenced.chain_task import Asked, ChainTask, FirstStarts, Output
 from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns
 from timeloom.engines.spark.slicing.sample import in_first_row
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.verdicts import VALID
+from timeloom.model.conditions import Condition
 
-KEPT = {"inner": (), "left": (0,), "right": (-1,), "anti": (0,)}
+KEPT = {"inner": (), "semi": (), "left": (0,), "right": (-1,), "anti": (0,)}
 """The tables whose rows without a partner are in the result, by their numbers in the chain; with ``full`` all are."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Tables to be joined one after the other; ``keys`` and ``wanted`` are columns of each."""
+    """Tables to be joined one after the other; ``keys`` and ``wanted`` are columns of each.
+
+    ``where`` is a condition on pairs of two tables, and ``read`` what it reads.
+    """
 
     verb: str
     how: str
@@ -47,11 +53,15 @@ class Chain:
     wanted: tuple[tuple[str, ...], ...]
     slicing: Slicing
     algorithm: str = "auto"
+    where: Condition | None = None
+    read: tuple[tuple[str, Traced], ...] = ()
 
     @cached_property
     def packing(self) -> tuple[tuple[T.DataType, ...], list[dict[str, int]]]:
         """The types of the columns of a packed row, and where those of each table stand."""
-        wanted = [(*keys, *names) for keys, names in zip(self.keys, self.wanted, strict=True)]
+        wanted = [[*keys, *names] for keys, names in zip(self.keys, self.wanted, strict=True)]
+        for table, name in (source for _, column in self.read for source in column.sources):
+            wanted[table].append(name)
         return shared_positions([side.schema for side in self.inputs], wanted)
 
     def position(self, table: int, name: str) -> str:
@@ -79,12 +89,22 @@ class Chain:
 
     def result(self, columns: Sequence[Output], schema: T.StructType, writer: PeriodWriter) -> DataFrame:
         """The plan of the result, with these columns."""
-        task = ChainTask(self.arrivals, self.how, self.algorithm, tuple(columns), schema, writer)
+        task = ChainTask(self.arrivals, self.how, self.algorithm, tuple(columns), schema, writer, self._asked())
         rows = self.sent()
         if self.arrivals.sliced and self.how != "inner":
             require_one_reading(self.inputs)
             rows = self._with_first_starts(rows)
         return mapped(rows, task, schema)
+
+    def _asked(self) -> Asked | None:
+        """What tasks ask of pairs; on no rows at all it is tried out, before anything runs."""
+        if self.where is None:
+            return None
+        names, columns = [name for name, _ in self.read], [column for _, column in self.read]
+        fields = T.StructType([T.StructField(f"c{at}", column.field.dataType) for at, column in enumerate(columns)])
+        empty = to_arrow_schema(fields, timezone="UTC").empty_table()
+        held(self.where, dict(zip(names, empty.columns, strict=True)), 0)
+        return Asked(self.where, tuple(zip(names, self.outputs(columns), strict=True)))
 
     def sent(self) -> DataFrame:
         """The rows of all tables, shuffled: whole, a copy for each slice."""

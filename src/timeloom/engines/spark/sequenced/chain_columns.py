@@ -1,7 +1,7 @@
 """The columns of sequenced joins of several tables: what each is called, its type, and where its values come from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import types as T
 
@@ -55,6 +55,17 @@ def chained_columns(
             for column in layout(request, list(by_name), side.schema.names)
         ]
     return known
+
+
+def read_columns(
+    inputs: Sequence[JudgedFrame], request: TemporalJoinRequest, writer: PeriodWriter
+) -> tuple[tuple[str, Traced], ...]:
+    """The columns of a pair that a condition reads, by the names that it has for them; the period is the shared one."""
+    if request.where is None:
+        return ()
+    known = chained_columns(inputs, [replace(request, columns=None, how="inner")], writer)
+    by_name = {column.field.name: column for column in known}
+    return tuple((name, by_name[output]) for name, output in request.where.resolve(list(by_name)).items())
 
 
 def _tick(name: str, writer: PeriodWriter) -> Traced | None:

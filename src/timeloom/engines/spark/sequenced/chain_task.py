@@ -7,16 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.spark.sequenced.chain_parts import Arrivals, Part, shared_ids
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.gather import NO_ROW, Source, positions
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.engines.timelines.sequenced import TwoSides
+from timeloom.engines.timelines.judged import covered, passing, remainders
+from timeloom.engines.timelines.sequenced import Shared, TwoSides
 from timeloom.kernels.order import Positions
+from timeloom.model.conditions import Condition
 
 BATCH_ROWS = 1 << 18
 
@@ -30,6 +34,14 @@ class Output:
 
     sources: tuple[tuple[int, str], ...] = ()
     tick: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A condition on pairs, and the columns of a pair that it reads, by the names that it has for them."""
+
+    condition: Condition
+    columns: tuple[tuple[str, Output], ...]
 
 
 class Linked(NamedTuple):
@@ -53,7 +65,10 @@ class FirstStarts:
 
 @dataclass(frozen=True)
 class ChainTask:
-    """Joins the rows of one partition, table by table; ``how`` is that of each step, or ``anti``."""
+    """Joins the rows of one partition, table by table; ``how`` is that of each step, or ``anti``.
+
+    If a condition is ``asked``, there are two tables, and ``how`` may be ``semi``.
+    """
 
     arrivals: Arrivals
     how: str
@@ -61,6 +76,7 @@ class ChainTask:
     columns: tuple[Output, ...]
     schema: T.StructType
     writer: PeriodWriter
+    asked: Asked | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
@@ -68,16 +84,19 @@ class ChainTask:
         if not parts:
             return
         sources = [Source(part.rows) for part in parts]
-        for found in self._linked(parts):
+        for found in self._linked(parts, sources):
             linked = self._begun_here(parts, found)
             for first in range(0, linked.starts.size, BATCH_ROWS):
                 yield self._written(sources, _picked(linked, slice(first, first + BATCH_ROWS)))
 
-    def _linked(self, parts: Sequence[Part]) -> Iterator[Linked]:
+    def _linked(self, parts: Sequence[Part], sources: Sequence[Source]) -> Iterator[Linked]:
         """What there is after the last table, in batches."""
         keyed = any(table.keys for table in self.arrivals.tables) or self.arrivals.sliced
         ids, count = shared_ids([part.keys for part in parts]) if keyed else ([], 0)
         sides = [Side(part.starts, part.ends, ids[at] if keyed else None) for at, part in enumerate(parts)]
+        if self.asked is not None:
+            yield from self._judged(TwoSides(sides[0], sides[1], count, 1), self.asked, sources)
+            return
         known = Linked((np.arange(len(sides[0]), dtype=np.int32),), sides[0].starts, sides[0].ends)
         for number, side in enumerate(sides[1:], start=1):
             keys = _of_first(known, ids[:number]) if keyed else None
@@ -103,6 +122,28 @@ class ChainTask:
         if self.how in ("right", "full"):
             rows, starts, ends = sides.alone(rest, flip=True)
             yield Linked((*(_absent(rows.size) for _ in known.at), rows), starts, ends)
+
+    def _judged(self, sides: TwoSides, asked: Asked, sources: Sequence[Source]) -> Iterator[Linked]:
+        """Two tables: pairs that pass, and what they leave of either side."""
+
+        def keep(page: Shared) -> NDArray[np.bool_]:
+            linked = Linked((page.left, page.right), page.starts, page.ends)
+            rows = [positions(at) for at in linked.at]
+            read = {name: self._column(column, sources, rows, linked) for name, column in asked.columns}
+            return held(asked.condition, read, page.left.size)
+
+        found = []
+        algorithm = "dip" if self.algorithm == "dip" else "auto"
+        for page in passing(sides, algorithm, keep, rows=BATCH_ROWS):
+            if self.how != "inner":
+                found.append(page)
+            if self.how not in ("anti", "semi"):
+                yield Linked((page.left, page.right), page.starts, page.ends)
+        for rest in remainders(sides, found, self.how):
+            yield Linked((rest.left, rest.right), rest.starts, rest.ends)
+        if self.how == "semi":
+            pieces = covered(sides, found)
+            yield Linked((pieces.rows, _absent(pieces.rows.size)), pieces.starts, pieces.ends)
 
     def _begun_here(self, parts: Sequence[Part], found: Linked) -> Linked:
         """Leave out what begins in another slice."""

@@ -1,0 +1,72 @@
+"""`nearest` beside a stab-forest: the rows of the ordinary way, found without reading all events."""
+
+from datetime import date, timedelta
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timeloom as tl
+from timeloom.engines.indexes import nearest as through_index
+from timeloom.kernels.stab_forest.rectangle import search_many
+
+PERIODS = st.lists(st.tuples(st.integers(0, 14), st.integers(1, 6)).map(lambda row: (row[0], sum(row))), max_size=9)
+CALLS = list(product(("both", "backward", "forward"), ("first", "all"), ("inner", "left"), (None, 0, 2)))
+
+
+def few(rows, kind=pa.int64(), value=lambda tick: tick):  # noqa: B008
+    columns = [pa.array([value(row[at]) for row in rows], kind) for at in (0, 1)]
+    return pa.table([*columns, pa.array(range(len(rows)), pa.int64())], ["start", "end", "row"])
+
+
+@settings(max_examples=60)
+@given(PERIODS, PERIODS.filter(bool), st.integers(1, 4), st.sampled_from(CALLS))
+def test_the_rows_of_a_table(left, right, k, call):
+    direction, ties, how, furthest = call
+    right = sorted(right) if k % 2 else right
+    forest = tl.StabForest.build(*(np.array([row[at] for row in right], np.int64) for at in (0, 1)))
+    options = {"direction": direction, "ties": ties, "how": how, "max_distance": furthest}
+    found = tl.nearest(few(left), forest, k, **options)
+    expected = tl.nearest(few(left), forest.table(), k, **options)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_dates_late_ends_and_columns():
+    def day(tick):
+        return date(2024, 1, 1) + timedelta(tick)
+
+    forest = tl.StabForest()
+    handles = [forest.begin(day(tick)) for tick in (0, 3, 3, 9)]
+    for handle, tick in zip(handles[::-1], (10, 8, 4, 30), strict=True):
+        forest.finish(handle, day(tick))
+    left = few([(5, 6), (40, 41)], pa.date32(), day)
+    found = tl.nearest(left, forest, 2, columns=["row", "id", "distance"])
+    assert found.to_pylist() == tl.nearest(left, forest.table(), 2, columns=["row", "id", "distance"]).to_pylist()
+    with pytest.raises(tl.InvalidInputError, match="date"):
+        tl.nearest(few([(1, 2)]), forest)
+
+
+def test_only_what_is_near_is_touched(monkeypatch):
+    """However many events there are, as many are met."""
+    met = []
+
+    def counted(*arguments):
+        found = search_many(*arguments)
+        met.append(found[2])
+        return found
+
+    monkeypatch.setattr(through_index, "search_many", counted)
+    steps = []
+    for events in (1 << 12, 1 << 16):
+        met.clear()
+        starts = np.arange(events, dtype=np.int64) * 10
+        forest = tl.StabForest.build(starts, starts + 3)
+        left = few([(20_005, 20_006), (404, 405)])
+        assert tl.nearest(left, forest, 3).num_rows == 6
+        assert tl.explain(tl.nearest, left, forest, 3).facts["algorithm"] == "index"
+        steps.append(sum(met))
+    assert steps[0] == steps[1] < 500
