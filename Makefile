@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lowest bench fuzz stress clean
+.PHONY: help setup demo test check lowest bench reproduce fuzz stress clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(READY) ## make .venv, install everything pinned, see to Java 17 or newer
 
@@ -33,6 +33,9 @@ lowest: $(READY) ## try the lowest versions that pyproject.toml allows, in an en
 
 bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 	@$(BIN)/python -m benchmarks
+
+reproduce: $(READY) ## run the papers' experiments again, with pictures and verdicts: make reproduce SCALE=full
+	@$(BIN)/python -m benchmarks.reproduce --scale $(or $(SCALE),small)
 
 fuzz: $(READY) ## random calls, laws, texts and files against the reference: make fuzz MINUTES=10 SEED=1
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))

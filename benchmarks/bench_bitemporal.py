@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import timeloom as tl
-from benchmarks.bitemporal_orders import Orders, orders
-from benchmarks.bitemporal_peers import Delta, RTree, Scan, TimelineIndex, Trees
+from benchmarks.data.orders import Orders, orders
 from benchmarks.measuring import Line, show, side_by_side, timed
+from benchmarks.peers.bitemporal import Delta, RTree, Scan, TimelineIndex, Trees
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.model.ticks import FOREVER
 

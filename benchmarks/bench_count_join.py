@@ -2,7 +2,6 @@
 
 import argparse
 import time
-from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -11,7 +10,8 @@ import polars_bio as pb
 import pyarrow as pa
 
 import timeloom as tl
-from benchmarks.generators import table, uniform
+from benchmarks.data.statistics import COUNTING, Statistics
+from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.kernels.counts.endpoints import merge_endpoints
 from timeloom.kernels.counts.sweeps import naive_count, simple_count, smart_count
@@ -26,50 +26,7 @@ BY_RANKS = """WITH begun AS (SELECT start AS tick, sum(count(*)) OVER (ORDER BY 
     FROM l ASOF LEFT JOIN begun ON l.end > begun.tick ASOF LEFT JOIN gone ON l.start >= gone.tick"""
 
 
-@dataclass(frozen=True)
-class Workload:
-    """The statistics of a data set (table 1 of the paper)."""
-
-    name: str
-    rows: int
-    domain: int
-    shortest: int
-    longest: int
-    mean: int
-    points: int
-
-    def scaled(self, rows: int) -> "Workload":
-        """Fewer rows over a shorter time with fewer points, but never so short that the lengths no longer fit."""
-        share = rows / self.rows
-        if share >= 1:
-            return self
-        domain = max(round(self.domain * share), min(self.domain, 1000 * self.mean))
-        points = max(100, round(self.points * share))
-        return Workload(self.name, rows, domain, self.shortest, min(self.longest, domain - 1), self.mean, points)
-
-    def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Periods with clipped exponential lengths whose endpoints come from a pool of so many points."""
-        random = np.random.default_rng(seed)
-        pool = np.sort(random.choice(self.domain, self.points, replace=False)) if self.points < self.domain else None
-        start = random.integers(0, self.domain, self.rows)
-        length = np.clip(random.exponential(self.mean, self.rows), self.shortest, self.longest).astype(np.int64)
-        end = np.minimum(start + length, self.domain)
-        if pool is None:
-            return start, np.maximum(end, start + 1)
-        at = np.searchsorted(pool, start).clip(0, pool.size - 2)
-        until = np.searchsorted(pool, end).clip(1, pool.size - 1)
-        return pool[at], pool[np.maximum(until, at + 1)]
-
-
-WORKLOADS = (
-    Workload("FLIGHTS", 445_827, 2_750_280, 1_261, 42_301, 8_791, 41_975),
-    Workload("BOOKS", 2_312_602, 31_507_200, 1, 31_406_400, 2_201_320, 5_330),
-    Workload("WEBKIT", 2_347_346, 461_829_284, 1, 461_815_512, 33_206_300, 174_471),
-    Workload("GREEND", 110_115_441, 283_356_410, 1, 59_468_008, 16, 182_028_123),
-)
-
-
-def sweeps(workload: Workload, ratio: float, limit: float) -> list[Line]:
+def sweeps(workload: Statistics, ratio: float, limit: float) -> list[Line]:
     """Smart counting against its own sorting, simple and (where there are not too many pairs) naive counting."""
     starts, ends = workload.draw(7)
     picked = np.random.default_rng(8).permutation(starts.size)[: round(starts.size * ratio)]
@@ -173,7 +130,7 @@ def main() -> None:
     options = parser.parse_args()
     full = options.scale == "full"
     lines = []
-    for workload in WORKLOADS:
+    for workload in COUNTING.values():
         drawn = workload.scaled(10**7 if full else 50_000)
         for ratio in (0.25, 0.5, 0.75, 1) if full else (1,):
             lines += sweeps(drawn, ratio, 5e8 if full else 1e7)

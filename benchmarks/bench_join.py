@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import timeloom as tl
-from benchmarks.generators import table, uniform
+from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, peak_memory, show, side_by_side, timed
 
 CONDITIONS = {

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 import timeloom as tl
-from benchmarks import interval_peers as peers
+from benchmarks.data.histories import feed
 from benchmarks.measuring import Line, show, side_by_side, timed
+from benchmarks.peers import interval_joins as peers
 from timeloom.kernels.sequenced import dip, dip_merge
 
 EVENTS = """
@@ -34,16 +35,6 @@ PIECES = """
     select id, greatest(l."start", coalesce(a, l."start")) as "start", least(l."end", coalesce(b, l."end")) as "end"
     from l join leads on l."start" < coalesce(b, 9223372036854775807) and coalesce(a, -9223372036854775808) < l."end"
 """
-
-
-def feed(rows: int, seed: int, *, timeless: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """As many rows as instants; 90 % shorter than 10, 9.5 % up to 1,000, 0.5 % up to 10,000; some last for ever."""
-    random = np.random.default_rng(seed)
-    starts, kind = random.integers(0, rows, rows), random.random(rows)
-    most = np.select([kind < 0.9, kind < 0.995], [9, 1_000], 10_000)
-    ends = starts + random.integers(1, most + 1)
-    starts[:timeless], ends[:timeless] = 0, rows
-    return starts, ends
 
 
 def sparse(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

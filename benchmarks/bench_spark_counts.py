@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 import timeloom as tl
-from benchmarks.bench_count_join import WORKLOADS
 from benchmarks.bench_spark_join import Bench, run, session
-from benchmarks.generators import table, uniform
+from benchmarks.data.statistics import COUNTING
+from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side
 
-LASTING = next(workload for workload in WORKLOADS if workload.name == "BOOKS")
+LASTING = COUNTING["BOOKS"]
 
 
 def sorted_twice(*frames: DataFrame) -> Any:

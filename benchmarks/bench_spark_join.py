@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import timeloom as tl
-from benchmarks.generators import table, uniform
+from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.distribution import Distribution

@@ -19,44 +19,12 @@ from sortedcontainers import SortedList
 from superintervals import IntervalMap
 
 import timeloom as tl
+from benchmarks.data.events import DAY, MINUTES, Events, dense_flights, flights, gap_data, in_order, unrest
 from benchmarks.measuring import Line, show, side_by_side, timed
 from timeloom.kernels.joins.skip_join import forward_scan
 
-DAY = 24 * 60
-MINUTES = 10 * 365 * DAY
 TREE_NODE = 64
 """Bytes of a node of a balanced tree: three pointers, a colour, start, end and id, as an allocator rounds them."""
-
-Events = tuple[np.ndarray, np.ndarray]
-
-
-def in_order(starts: np.ndarray, ends: np.ndarray) -> Events:
-    rows = np.lexsort((ends, starts))
-    return starts[rows], ends[rows]
-
-
-def flights(count: int, seed: int = 1) -> Events:
-    """Ten years of minutes; starts follow a daily cycle, durations are log-normal around two hours, 1,350 at most."""
-    random = np.random.default_rng(seed)
-    hour = random.normal(13, 4, count) % 24
-    starts = random.integers(0, MINUTES // DAY, count) * DAY + (hour * 60).astype(np.int64)
-    lengths = np.clip(random.lognormal(np.log(120), 0.6, count), 0, 1350).astype(np.int64)
-    return in_order(starts, starts + lengths + 1)
-
-
-def unrest(count: int, seed: int = 2) -> Events:
-    """Sixty years of days; most events last a day, a few up to fifty years."""
-    random = np.random.default_rng(seed)
-    starts = random.integers(0, 21_800, count)
-    lengths = np.minimum(random.pareto(0.9, count) * 0.7, 18_407).astype(np.int64)
-    return in_order(starts, starts + lengths + 1)
-
-
-def gap_data(count: int, gap: int) -> tuple[Events, Events]:
-    """Disjoint events in groups of a size, by turns on either side."""
-    number = np.arange(count)
-    starts, left = 2 * number, number // gap % 2 == 0
-    return (starts[left], starts[left] + 2), (starts[~left], starts[~left] + 2)
 
 
 def same_pairs(one: Events, other: Events) -> None:
@@ -325,14 +293,6 @@ def held_by(name: str, count: int) -> float:
     forest.stab(5)
     gc.collect()
     return (resident() - before) / count
-
-
-def dense_flights(count: int) -> Events:
-    """As many flights for each minute as in the paper: about twelve."""
-    random = np.random.default_rng(11)
-    starts = random.integers(0, count * MINUTES // 61_100_539, count)
-    lengths = np.clip(random.lognormal(np.log(120), 0.6, count), 0, 1350).astype(np.int64)
-    return in_order(starts, starts + lengths + 1)
 
 
 def disjoint_events(count: int) -> Events:

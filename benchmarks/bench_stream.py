@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import leung_muntz
+from benchmarks.peers import leung_muntz
 from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_join
 from timeloom.model.names import ALL_NAMES, relation
 from timeloom.operators.join import join
@@ -191,9 +191,9 @@ def whole_tuples(name: str, left: PeriodTable, right: PeriodTable, room: int) ->
     read = np.empty(merged.size, np.int64)
     read[merged] = np.maximum.accumulate(np.concatenate(ends)[merged])
     out, (box,) = np.empty((2, room), np.int64), relation(name).boxes()
-    pairs = leung_muntz.join(
-        starts[0], ends[0], starts[1], ends[1], leung_muntz.bounds_of(box), *out, np.zeros(1, np.int64)
-    )
+    reads = leung_muntz.by_start(*starts)
+    columns = starts[0], ends[0], starts[1], ends[1]
+    pairs = leung_muntz.join(*columns, leung_muntz.bounds_of(box), reads, *out)[0]
     lefts, rights = out[:, :pairs]
     instants = np.maximum(read[lefts], read[left.starts.size + rights])
     return orders[0][lefts], orders[1][rights], instants

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import leung_muntz
+from benchmarks.data.statistics import SWEEPING
+from benchmarks.data.uniform import uniform
+from benchmarks.peers import leung_muntz
+from benchmarks.reproduce.contest import fingerprint
 from timeloom.kernels.joins.sweep_join import Counters, PeriodTable, sweep_join
 from timeloom.kernels.order import sort
 from timeloom.model.names import relation
@@ -21,20 +24,8 @@ SCALES = {"small": (100_000, 20_000), "full": (1_000_000, 84_000)}
 
 
 def synthetic(rows: int, mean: float, seed: int) -> PeriodTable:
-    random = np.random.default_rng(seed)
-    starts = random.integers(1, 10**6 + 1, rows)
-    lengths = np.maximum(1, np.ceil(random.exponential(mean, rows))).astype(np.int64)
-    return PeriodTable(starts, starts + lengths)
-
-
-def clustered(rows: int, seed: int) -> PeriodTable:
-    """Few distinct endpoints, mean length 184 in a domain of 9,000, as the incumbent data of the paper."""
-    random = np.random.default_rng(seed)
-    pool = np.sort(random.choice(9000, 2700, replace=False))
-    starts = pool[random.integers(0, pool.size, rows)]
-    ends = starts + np.clip(random.exponential(184, rows), 2, 574).astype(np.int64)
-    snapped = pool[np.minimum(np.searchsorted(pool, ends), pool.size - 1)]
-    return PeriodTable(starts, np.maximum(snapped, starts + 1))
+    drawn = uniform(rows, mean, seed)
+    return PeriodTable(drawn["start"], drawn["end"])
 
 
 def best_of(runs: int, work: Callable[[], Any]) -> tuple[float, Any]:
@@ -47,13 +38,6 @@ def best_of(runs: int, work: Callable[[], Any]) -> tuple[float, Any]:
     return shortest, answer
 
 
-def fingerprint(lefts: np.ndarray, rights: np.ndarray) -> tuple[int, int]:
-    """The number of pairs, and a sum that depends on which pairs they are, not on their order."""
-    mixed = lefts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ rights.astype(np.uint64)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return lefts.size, int((mixed ^ (mixed >> np.uint64(31))).sum())
-
-
 def swept(left: PeriodTable, right: PeriodTable, box: Any, lazy: bool) -> tuple[Any, Counters]:
     counters = Counters()
     fresh = PeriodTable(left.starts, left.ends), PeriodTable(right.starts, right.ends)
@@ -63,18 +47,18 @@ def swept(left: PeriodTable, right: PeriodTable, box: Any, lazy: bool) -> tuple[
 def whole_tuples(left: PeriodTable, right: PeriodTable, box: Any, room: int) -> tuple[Any, int]:
     """The peer, which is told the size of its output; sorting by start is part of its work."""
     by_left, by_right = sort(left.starts), sort(right.starts)
-    out, counters = np.empty((2, room), np.int32), np.zeros(1, np.int64)
-    pairs = leung_muntz.join(
+    out = np.empty((2, room), np.int32)
+    pairs, _, scanned, _ = leung_muntz.join(
         by_left.values,
         left.ends[by_left.ids],
         by_right.values,
         right.ends[by_right.ids],
         leung_muntz.bounds_of(box),
+        leung_muntz.by_start(by_left.values, by_right.values),
         out[0],
         out[1],
-        counters,
     )
-    return (by_left.ids[out[0, :pairs]], by_right.ids[out[1, :pairs]]), int(counters[0])
+    return (by_left.ids[out[0, :pairs]], by_right.ids[out[1, :pairs]]), scanned
 
 
 def compare(label: str, left: PeriodTable, right: PeriodTable, name: str, runs: int, **limits: int) -> None:
@@ -111,7 +95,7 @@ def main() -> None:
             ("iseql.left_overlap", {"delta": 5, "epsilon": 5}),
         ):
             compare(f"synthetic, mean {mean}", left, right, name, chosen.runs, **limits)
-    left = clustered(cluster_rows, 3)
+    left = PeriodTable(*SWEEPING["inc"].scaled(cluster_rows).draw(3))
     for name in ("iseql.start_preceding", "contains"):
         compare("clustered", left, left, name, chosen.runs)
 

@@ -9,7 +9,7 @@ import numpy as np
 import rtree
 from sortedcontainers import SortedDict
 
-from benchmarks.bitemporal_orders import Orders
+from benchmarks.data.orders import Orders
 from timeloom.bitemporal.columns import TimeColumns
 from timeloom.kernels.jit import compiled
 from timeloom.model.ticks import FOREVER

@@ -1,0 +1,1 @@
+"""Data of the shapes that the papers state, drawn with seeds."""

@@ -1,0 +1,1 @@
+"""The experiments of the five papers, run again: `python -m benchmarks.reproduce`."""

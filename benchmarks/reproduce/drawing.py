@@ -1,0 +1,58 @@
+"""The plot of an experiment: the paper's axes and series, one panel for each of its diagrams, as SVG."""
+
+from typing import Any
+
+import vl_convert
+
+from benchmarks.reproduce.figures import Axis, Figure
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+COLOURS = ["#1f5fa8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#666666", "#e6ab02"]
+WIDE, NARROW, COLUMNS = 420, 240, 3
+
+
+def svg(figure: Figure, points: list[dict[str, Any]]) -> str:
+    """The picture, or nothing if there is nothing to draw."""
+    if not points:
+        return ""
+    drawn: str = vl_convert.vegalite_to_svg(specification(figure, points))
+    return drawn
+
+
+def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any]:
+    panels = list(dict.fromkeys(point["panel"] for point in points))
+    series = list(dict.fromkeys(point["series"] for point in points))
+    shown = [point for point in points if not figure.y.log or point["y"] > 0]
+    colour = {
+        "field": "series",
+        "type": "nominal",
+        "title": None,
+        "sort": series,
+        "scale": {"domain": series, "range": COLOURS[: len(series)]},
+        "legend": {"orient": "bottom", "columns": 4, "labelLimit": 260},
+    }
+    encoding = {"x": _channel("x", figure.x), "y": _channel("y", figure.y), "color": colour}
+    if figure.mark == "bar":
+        encoding["x"] = {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}
+        encoding["xOffset"] = {"field": "series", "sort": series}
+    mark = {"type": "bar"} if figure.mark == "bar" else {"type": "line", "point": {"size": 22}, "strokeWidth": 1.6}
+    size = WIDE if len(panels) == 1 else NARROW
+    one = {"mark": mark, "encoding": encoding, "width": size, "height": round(size * 0.66)}
+    whole: dict[str, Any] = {
+        "$schema": SCHEMA,
+        "data": {"values": shown},
+        "config": {"font": "sans-serif", "view": {"stroke": "#ddd"}, "axis": {"gridColor": "#eee"}},
+    }
+    if len(panels) == 1:
+        return {**whole, **one}
+    facet = {"field": "panel", "type": "nominal", "title": None, "sort": panels}
+    independent = {"scale": {"x": "independent", "y": "independent"}}
+    return {**whole, "facet": facet, "columns": COLUMNS, "spec": one, "resolve": independent}
+
+
+def _channel(name: str, axis: Axis) -> dict[str, Any]:
+    if axis.named:
+        return {"field": name, "type": "nominal", "title": axis.title, "axis": {"labelAngle": -30}}
+    scale = {"type": "log"} if axis.log else {}
+    ticks = {"format": "~s", "labelOverlap": True} if name == "x" else {"format": "~g", "labelOverlap": True}
+    return {"field": name, "type": "quantitative", "title": axis.title, "scale": scale, "axis": ticks}

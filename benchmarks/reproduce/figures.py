@@ -1,0 +1,130 @@
+"""What an experiment of a paper is, what a run of it yields, and the list of all of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Grade = Literal["yes", "partly", "no"]
+Verdict = Literal["confirmed", "confirmed in part", "refuted", "not comparable", "failed"]
+
+PAPERS = {
+    "counting": "Interval Count Semi-Joins (EDBT 2018)",
+    "stab-forest": "Stab-Forests: Dynamic Data Structures for Efficient Temporal Query Processing (TIME 2020)",
+    "sweeping": "Cache-efficient sweeping-based interval joins for extended Allen relation predicates (VLDBJ 2021)",
+    "dip": "Disjoint Interval Partitioning (VLDBJ 2017)",
+    "thesis": "Bitemporal sliding windows (thesis, 2014)",
+}
+SCALES = ("tiny", "small", "full")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What one axis of a plot shows."""
+
+    title: str
+    log: bool = False
+    named: bool = False
+    """Values are names, not numbers."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement of the paper beside what was measured."""
+
+    says: str
+    paper: str
+    measured: str
+    grade: Grade
+
+
+@dataclass
+class Record:
+    """What a run of an experiment has found so far."""
+
+    points: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
+    reason: str = ""
+    """Why nothing can be compared, if that is so."""
+
+    def point(self, series: str, x: Any, y: float, panel: str = "") -> None:
+        """A mark of the plot."""
+        self.points.append({"panel": panel, "series": series, "x": x, "y": float(y)})
+
+    def checked(self, told: str) -> None:
+        """An answer that was compared before times were taken."""
+        if told not in self.checks:
+            self.checks.append(told)
+
+    def finding(self, says: str, paper: str, measured: str, holds: "bool | Grade") -> None:
+        grade: Grade = ("yes" if holds else "no") if isinstance(holds, bool) else holds
+        self.findings.append(Finding(says, paper, measured, grade))
+
+    def at_least(self, says: str, paper: str, ratio: float, wanted: float, enough: float = 1.0) -> None:
+        """A ratio that should be as large as the paper's; what is ``enough`` goes the same way."""
+        grade: Grade = "yes" if ratio >= wanted else "partly" if ratio >= enough else "no"
+        self.finding(says, paper, times(ratio), grade)
+
+    def at_most(self, says: str, paper: str, ratio: float, wanted: float, enough: float) -> None:
+        """A ratio that should be no larger than the paper's."""
+        grade: Grade = "yes" if ratio <= wanted else "partly" if ratio <= enough else "no"
+        self.finding(says, paper, times(ratio), grade)
+
+    @property
+    def verdict(self) -> Verdict:
+        grades = {finding.grade for finding in self.findings}
+        if not grades:
+            return "not comparable"
+        if grades == {"yes"}:
+            return "confirmed"
+        return "refuted" if grades == {"no"} else "confirmed in part"
+
+    def as_json(self) -> dict[str, Any]:
+        """What the report is made of."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def times(ratio: float) -> str:
+    """A ratio as people read it."""
+    return f"{ratio:.2g} x" if ratio < 10 else f"{ratio:,.0f} x"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One table or figure of a paper that measures something."""
+
+    paper: str
+    number: str
+    title: str
+    statement: str
+    """What the paper says, in our words."""
+    x: Axis
+    y: Axis
+    sizes: Mapping[str, Any]
+    """What the runner is given at each scale."""
+    run: Callable[[Record, Any], None]
+    mark: Literal["line", "bar"] = "line"
+    learned: str = ""
+    """How our set-up differs, and why the verdict is what it is."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper}-{self.number.replace(' ', '-')}"
+
+    def command(self, scale: str) -> str:
+        """The line that runs this experiment alone."""
+        number = f"'{self.number}'" if " " in self.number else self.number
+        return f"python -m benchmarks.reproduce --paper {self.paper} --figure {number} --scale {scale}"
+
+
+FIGURES: list[Figure] = []
+
+
+def figure(paper: str, number: str, title: str, **rest: Any) -> Callable[[Callable[[Record, Any], None]], Any]:
+    """Register the function that runs an experiment."""
+
+    def register(run: Callable[[Record, Any], None]) -> Callable[[Record, Any], None]:
+        FIGURES.append(Figure(paper, number, title, run=run, **rest))
+        return run
+
+    return register

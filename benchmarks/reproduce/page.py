@@ -1,0 +1,83 @@
+"""The report: one page that loads nothing, a summary on top, then experiment by experiment."""
+
+import html
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reproduce.drawing import svg
+from benchmarks.reproduce.figures import PAPERS, Figure
+
+STYLE = (Path(__file__).parent / "report.css").read_text()
+MARKS = {"yes": "✓ holds", "partly": "≈ goes that way", "no": "✗ does not hold"}
+Results = list[tuple[Figure, dict[str, Any]]]
+
+
+def page(results: Results, machine: dict[str, Any], scale: str) -> str:
+    """The whole report."""
+    told = ", ".join(f"{name} {value}" for name, value in machine.items())
+    parts = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'><title>Timeloom: five papers, run again</title>",
+        f"<style>{STYLE}</style><h1>Five papers, run again</h1>",
+        f"<p class='quiet'>Scale {scale}. {html.escape(told)}. Ratios are of times taken side by side in one process; ",
+        "answers were compared before. Seconds are of this machine only.</p>",
+        _summary(results),
+    ]
+    for paper, title in PAPERS.items():
+        of_paper = [(figure, result) for figure, result in results if figure.paper == paper]
+        if of_paper:
+            parts.append(f"<h2>{html.escape(title)}</h2>")
+            parts += [_section(figure, result) for figure, result in of_paper]
+    return "\n".join(parts)
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    verdict = result["verdict"]
+    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
+
+
+def _summary(results: Results) -> str:
+    rows = [
+        f"<tr><td>{figure.paper}</td><td><a href='#{figure.name}'>{figure.number}</a></td>"
+        f"<td>{html.escape(figure.title)}</td><td>{_verdict(result)}</td><td>{html.escape(reason(result))}</td></tr>"
+        for figure, result in results
+    ]
+    head = "<tr><th>paper</th><th>figure</th><th></th><th>verdict</th><th>reason</th></tr>"
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def reason(result: dict[str, Any]) -> str:
+    """Why the verdict is what it is, in one line."""
+    findings = result["findings"]
+    if not findings:
+        return result["reason"]
+    missed = [finding for finding in findings if finding["grade"] != "yes"]
+    if not missed:
+        first = findings[0]
+        return f"{first['says']}: {first['measured']} (paper: {first['paper']})"
+    told = "; ".join(f"{one['says']}: {one['measured']} (paper: {one['paper']})" for one in missed)
+    return f"{len(findings) - len(missed)} of {len(findings)} statements hold. {told}"
+
+
+def _section(figure: Figure, result: dict[str, Any]) -> str:
+    rows = [
+        f"<tr><td>{html.escape(one['says'])}</td><td>{html.escape(one['paper'])}</td><td>{html.escape(one['measured'])}</td>"
+        f"<td>{MARKS[one['grade']]}</td></tr>"
+        for one in result["findings"]
+    ]
+    head = "<tr><th>statement</th><th>paper</th><th>measured</th><th></th></tr>"
+    checks = "; ".join(result["checks"])
+    told = [f"Checked before: {checks}." if checks else "", result["reason"], figure.learned]
+    return "\n".join(
+        [
+            f"<h3 id='{figure.name}'>{_named(figure)}: {html.escape(figure.title)} {_verdict(result)}</h3>",
+            f"<p>{html.escape(figure.statement)}</p>",
+            svg(figure, result["points"]),
+            f"<table>{head}{''.join(rows)}</table>" if rows else "",
+            *(f"<p class='quiet'>{html.escape(text)}</p>" for text in told if text),
+            f"<p class='quiet'><code>{html.escape(figure.command(result['scale']))}</code> ({result['spent']} s)</p>",
+        ]
+    )
+
+
+def _named(figure: Figure) -> str:
+    return figure.number.capitalize() if figure.number[0].isalpha() else f"Figure {figure.number}"
