@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lowest bench reproduce fuzz stress clean
+.PHONY: help setup demo test check lowest bench reproduce fuzz stress browser clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ fuzz: $(READY) ## random calls, laws, texts and files against the reference: mak
 
 stress: $(READY) ## threads against every public class: make stress MINUTES=10
 	@PYTHONPATH=tests $(BIN)/python -m threads --minutes $(or $(MINUTES),5)
+
+browser: $(READY) ## look at every kind of report in a browser; pictures of them go to out/browser
+	@TIMELOOM_SCREENSHOTS=out/browser $(BIN)/python -m pytest -m browser tests/report
 
 clean: ## remove the environment and all caches
 	@rm -rf $(VENV) $(VENV)-lowest .mypy_cache .ruff_cache out

@@ -87,7 +87,7 @@ def _run(
     secrets: Secrets,
     watcher: Watcher,
 ) -> Done:
-    record = RunRecord(pipeline.name, file, pipeline.engine, {})
+    record = RunRecord(pipeline.name, Path(file).name, pipeline.engine, {})
     files = ReportFiles(report or pipeline.report_place)
     begun = time.perf_counter()
     chosen: Engine | None = None

@@ -22,8 +22,10 @@ from timeloom.pipeline.engines.engine import Engine, Judged
 from timeloom.pipeline.expectations import meet
 from timeloom.pipeline.outputs.merging import merge_old
 from timeloom.pipeline.outputs.staging import Outputs, Target
+from timeloom.pipeline.subjects import Subjects
 from timeloom.pipeline.tables.listing import Listing, require_same
 from timeloom.pipeline.tables.samples import show_sample
+from timeloom.report.pictures.measures import LocalMeasures
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 
 SAMPLE_ROWS = 400
@@ -57,6 +59,7 @@ class Run:
         self.left_uses = uses(pipeline)
         self.listings: dict[str, tuple[str, Listing]] = {}
         self.admitted: dict[str, int] = {}
+        self.subjects = Subjects()
 
     def go(self, targets: dict[str, Target]) -> None:
         """Stage everything; outputs change when the caller commits them."""
@@ -67,12 +70,14 @@ class Run:
         for name in needed_steps(self.pipeline):
             self._step(name, self.pipeline.steps[name])
             self._write_sinks_of(name, targets)
+        order = list(self.pipeline.sinks)
+        self.record.sinks.sort(key=lambda sink: order.index(sink.name))
         for name, (place, listing) in self.listings.items():
             require_same(name, listing, self.engine.listing(place))
 
     def _read(self, name: str, source: Source) -> None:
         place = self.pipeline.place(source.path) if source.path else source.table or ""
-        record = SourceRecord(name, place, source.format)
+        record = SourceRecord(name, self.pipeline.told(place) if source.path else place, source.format)
         self.record.sources.append(record)
         with self._timed(f"source {name}", record, lambda: _source_words(record)):
             listing = self.engine.listing(place) if source.path else {}
@@ -90,6 +95,7 @@ class Run:
         self.frames[name], self.periods[name] = fit, source.period
         self.admitted[name] = record.admitted
         self.shown[name] = [source.period] if source.period else []
+        self.subjects.know_source(name, source)
         if source.empty == "point":
             self.points.add(name)
 
@@ -143,7 +149,7 @@ class Run:
         path = f"{place.path}/{name}"
         target = self.outputs.add(self.pipeline.place(path))
         sink = Sink.model_validate({"from": name, "path": path, "format": place.format})
-        return self._written(rows, sink, target), str(target.named)
+        return self._written(rows, sink, target), self.pipeline.told(str(target.named))
 
     def _step(self, name: str, step: Step) -> None:
         record = StepRecord(name, step.verb or "sql", step.needs, {})
@@ -173,7 +179,9 @@ class Run:
             self._used(table)
 
     def _know_periods(self, name: str, step: Step, options: dict[str, Any], frame: Any) -> None:
-        self.shown[name] = result_periods(step, options, self.shown, self.engine.columns(frame))
+        columns = self.engine.columns(frame)
+        self.subjects.know_step(name, step, columns)
+        self.shown[name] = result_periods(step, options, self.shown, columns)
         self.periods[name] = self.shown[name][0] if self.shown[name] else None
 
     def _is_read_again(self, name: str, step: Step) -> bool:
@@ -214,7 +222,8 @@ class Run:
                 self._used(table)
 
     def _write(self, name: str, sink: Sink, target: Target) -> None:
-        record = SinkRecord(name, sink.table, str(target.named), sink.format, sink.mode)
+        place = self.pipeline.told(str(target.named))
+        record = SinkRecord(name, sink.table, place, sink.format, sink.mode, title=sink.title or "")
         self.record.sinks.append(record)
         frame = self.frames[sink.table]
         with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
@@ -226,11 +235,20 @@ class Run:
                     f"{name!r} was written; nothing was changed, run it again when the source is at rest"
                 )
             record.bytes = size_of(target.staging)
-            show_sample(record, self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS), self.shown[sink.table])
+            self._draw(record, frame, sink, target)
             merge_old(sink, target.path, target.staging)
         for step in self.record.steps:
             if step.name == sink.table and step.rows is None:
                 step.rows = record.rows
+
+    def _draw(self, record: SinkRecord, frame: Any, sink: Sink, target: Target) -> None:
+        """Show a few rows, and draw all of them; what the sample has whole is not asked for again."""
+        sample = self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS)
+        periods = self.shown[sink.table]
+        show_sample(record, sample, periods, self.subjects.keys[sink.table], self.subjects.counted[sink.table])
+        whole = record.rows <= sample.num_rows
+        measures = LocalMeasures(sample) if whole else self.engine.measures(frame, sink, target.staging)
+        self.subjects.draw(record, sample, next(iter(periods), None), measures)
 
     def _written(self, frame: Any, sink: Sink, target: Target) -> int:
         """Write a frame and count what can be read back; fail the run if that is not what was meant."""

@@ -1,153 +1,141 @@
-"""The report as one HTML page that needs nothing else."""
+"""The report as one HTML page that needs nothing else: told from its reader's side, results first.
 
-from html import escape
+Pictures are drawn by the page's own templates, not by `timeloom.plots`: a report needs no extra, follows the reader's
+light or dark, and stays readable on a telephone, where a finished picture would only shrink.
+"""
+
+from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from timeloom.report.timeline import draw
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from timeloom.report.pictures.views import across, lanes_view, time_range, view
 
 Data = dict[str, Any]
+SHARES = 6
+"""So many parts of the time are named; the others are one."""
 
 
 def page(run: Data) -> str:
     """Write the page of a run, given as `RunRecord.as_data` gives it."""
-    style = (files("timeloom.report") / "style.css").read_text(encoding="utf-8")
+    style = (files("timeloom.report") / "templates" / "style.css").read_text(encoding="utf-8")
+    steps = {step["name"]: step for step in run["steps"]}
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            run=run,
+            style=style,
+            results=[_result(sink, steps.get(sink["table"])) for sink in run["sinks"]],
+            facts=_facts(run),
+            shares=shares(run),
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
+    """The templates; whatever they show is escaped, and a name that is not there is an error."""
+    found = Environment(
+        loader=PackageLoader("timeloom.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(count=count, seconds=seconds, size=size, when=when, value=value_text)
+    return found
+
+
+def _result(sink: Data, step: Data | None) -> Data:
+    picture = sink["picture"]
+    is_drawn = picture is not None and picture["kind"] != "lanes"
+    timed = picture is not None and "axis" in picture
+    return {
+        "sink": sink,
+        "step": step,
+        "view": view(picture),
+        "range": time_range(picture, across(picture)) if timed else "",
+        "lanes": lanes_view(sink["bars"]) if not is_drawn or picture["kind"] in ("days", "density") else None,
+        "is_look": is_drawn,
+        "without": picture["without"] if timed else 0,
+    }
+
+
+def _facts(run: Data) -> Data:
+    return {
+        "read": sum(source["rows"] for source in run["sources"]),
+        "refused": sum(source["quarantined"] + source["dropped"] for source in run["sources"]),
+        "written": sum(sink["rows"] - sink["refused"] for sink in run["sinks"]),
+        "balanced": all(source["balanced"] for source in run["sources"]),
+        "unit": "event" if run["kind"] == "stream" else "row",
+    }
+
+
+def shares(run: Data) -> list[Data]:
+    """Where the time went, the longest first; what no part accounts for is starting and ending."""
+    kinds = (("source", "reading"), ("step", "computing"), ("sink", "writing"))
     parts = [
-        "<!doctype html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{_text(run["pipeline"])} · Timeloom</title>',
-        f'<meta name="viewport" content="width=device-width"><style>{style}</style></head><body><main>',
-        _header(run),
-        f'<p class="error">{_text(run["error"])}</p>' if run["error"] else "",
-        _cards(run),
-        _sources(run["sources"]),
-        _steps(run["steps"]),
-        *(["<h2>Results</h2>"] if run["sinks"] else []),
-        *(_sink(sink) for sink in run["sinks"]),
-        f'<footer class="soft">{_text(" · ".join(f"{name} {value}" for name, value in run["about"].items()))}</footer>',
-        "</main></body></html>",
+        {"name": part["name"], "kind": kind, "what": what, "seconds": part["seconds"]}
+        for kind, what in kinds
+        for part in run[f"{kind}s"]
     ]
-    return "\n".join(part for part in parts if part)
+    if run["kind"] == "stream":
+        parts = []
+    parts.sort(key=lambda part: -part["seconds"])
+    named, others = parts[:SHARES], parts[SHARES:]
+    if others:
+        rest = sum(part["seconds"] for part in others)
+        named.append({"name": f"{len(others)} other parts", "kind": "others", "what": "", "seconds": rest})
+    rest = run["seconds"] - sum(part["seconds"] for part in parts)
+    if parts and rest > 0:
+        named.append({"name": "starting and ending", "kind": "rest", "what": "", "seconds": rest})
+    whole = sum(part["seconds"] for part in named) or 1
+    return [part | {"share": 100 * part["seconds"] / whole} for part in named]
 
 
-def _header(run: Data) -> str:
-    about = f"{run['started']} · {run['engine']} engine · {run['file']}"
-    status = _text(run["status"])
-    return (
-        f'<header><h1>{_text(run["pipeline"])}</h1><span class="pill {status}">{status}</span>'
-        f'<span class="soft">{_text(about)}</span></header>'
-    )
+def count(number: int | None) -> str:
+    """A count with its thousands apart."""
+    return "–" if number is None else f"{number:,}"
 
 
-def _text(value: Any) -> str:
-    return escape(str(value))
+def seconds(time: float) -> str:
+    """A length of time.
+
+    >>> seconds(0.004), seconds(12.34), seconds(125)
+    ('< 0.1 s', '12.3 s', '2 min 5 s')
+    """
+    if 0 < time < 0.05:
+        return "< 0.1 s"
+    if time < 60:
+        return f"{time:.1f} s"
+    minutes, rest = divmod(round(time), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def _count(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
+def size(number: int) -> str:
+    """A number of bytes.
+
+    >>> size(512), size(2_500_000)
+    ('512 B', '2.5 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= factor:
+            return f"{number / factor:,.1f} {unit}"
+    return f"{number} B"
 
 
-def _cards(run: Data) -> str:
-    read = sum(source["rows"] for source in run["sources"])
-    refused = sum(source["quarantined"] + source["dropped"] for source in run["sources"])
-    written = sum(sink["rows"] for sink in run["sinks"])
-    facts = [
-        (_count(read), "rows read"),
-        (_count(refused), "rows quarantined or dropped"),
-        (_count(len(run["steps"])), "steps"),
-        (_count(written), "rows written"),
-        (f"{run['seconds']:.1f} s", "in all"),
-    ]
-    cards = "".join(f'<div class="card"><b>{value}</b><span class="soft">{what}</span></div>' for value, what in facts)
-    return f'<div class="cards">{cards}</div>'
+def when(text: str) -> str:
+    """The moment of a run as a reader likes it."""
+    found = datetime.fromisoformat(text)
+    return f"{found.day} {found:%B %Y, %H:%M} UTC"
 
 
-def _sources(sources: list[Data]) -> str:
-    if not sources:
-        return ""
-    head = (
-        "<tr><th>source<th class=n>rows read<th class=n>fit<th class=n>quarantined<th class=n>dropped<th>accounted for"
-    )
-    rows = "".join(_source(source) for source in sources)
-    return f'<h2>Sources</h2><section class="box"><table>{head}<th class=n>time</tr>{rows}</table></section>'
-
-
-def _source(source: Data) -> str:
-    fit = 100 * source["admitted"] / source["rows"] if source["rows"] else 100.0
-    out = 100 - fit if source["rows"] else 0.0
-    mark = '<span class="ok">✓ every row</span>' if source["balanced"] else '<span class="no">✗ rows are missing</span>'
-    why = [f"{_count(count)} × {_text(reason)}" for reason, count in source["reasons"].items()]
-    if source["note"]:
-        why.append(_text(source["note"]))
-    if source["quarantine"] and source["quarantined"]:
-        why.append(f"kept in {_text(source['quarantine'])}")
-    return (
-        f'<tr><td><b>{_text(source["name"])}</b> <span class="soft">{_text(source["format"])}</span>'
-        f'<br><span class="soft">{_text(source["place"])}</span>'
-        f"<td class=n>{_count(source['rows'])}<td class=n>{_count(source['admitted'])}"
-        f"<td class=n>{_count(source['quarantined'])}<td class=n>{_count(source['dropped'])}"
-        f'<td>{mark}<div class="balance"><i class="fit" style="width:{fit:.3f}%"></i>'
-        f'<i class="out" style="width:{out:.3f}%"></i></div><span class="soft">{"<br>".join(why)}</span>'
-        f"<td class=n>{source['seconds']:.1f} s</tr>"
-    )
-
-
-def _steps(steps: list[Data]) -> str:
-    return "<h2>Steps</h2>" + "".join(_step(step) for step in steps) if steps else ""
-
-
-def _step(step: Data) -> str:
-    rows = "" if step["rows"] is None else f"{_count(step['rows'])} rows · "
-    told = f'<div class="soft">{_text(step["note"])}</div>' if step["note"] else ""
-    refused = f" · {_count(step['quarantined'])} rows quarantined" if step["quarantined"] else ""
-    return (
-        f'<section class="box"><h3>{_text(step["name"])}</h3><div class="soft"><code>{_text(step["verb"])}</code> of '
-        f"{_text(', '.join(step['inputs']))} · {rows}{step['seconds']:.1f} s{refused}</div>{told}"
-        f"{_call(step)}{_plan(step['plan'])}</section>"
-    )
-
-
-def _call(step: Data) -> str:
-    if step["verb"] == "sql":
-        return f"<pre>{_text(step['call'].get('sql', ''))}</pre>"
-    return _facts(step["call"])
-
-
-def _facts(facts: Data) -> str:
-    lines = "".join(f"<dt>{_text(name)}<dd>{_text(_value(value))}" for name, value in facts.items())
-    return f"<dl>{lines}</dl>" if lines else ""
-
-
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A fact of a plan."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return ", ".join(_value(part) for part in value) if isinstance(value, list | tuple) else str(value)
-
-
-def _plan(plan: Data | None) -> str:
-    if plan is None:
-        return ""
-    why = "".join(f"<li>{_text(reason)}" for reason in plan.get("why", ()))
-    facts = {name: value for name, value in plan.items() if name != "why"}
-    return f"<details open><summary>plan</summary>{_facts(facts)}<ul>{why}</ul></details>"
-
-
-def _sink(sink: Data) -> str:
-    size = sink["bytes"] / 1e6
-    names = sink["columns"]
-    shown = len(sink["sample"][0]) if sink["sample"] else len(names)
-    more = f"<th>… {len(names) - shown} more columns" if len(names) > shown else ""
-    head = "".join(f"<th>{_text(name)}" for name in names[:shown]) + more
-    rows = "".join("<tr>" + "".join(f"<td>{_text(value)}" for value in row) + "</tr>" for row in sink["sample"])
-    return (
-        f'<section class="box"><h3>{_text(sink["name"])}</h3><div class="soft">{_count(sink["rows"])} rows · '
-        f"{size:,.2f} MB · {_text(sink['format'])}, {_text(sink['mode'])} · {sink['seconds']:.1f} s · "
-        f"{_text(sink['place'])}</div>{_legend(sink)}{draw(sink['bars'])}"
-        f'<details><summary>first rows</summary><table class="sample"><tr>{head}</tr>{rows}</table></details></section>'
-    )
-
-
-def _legend(sink: Data) -> str:
-    """Say which colour is which period."""
-    marks = zip(("own", "other"), sink["legend"], strict=False)
-    shown = "".join(f'<span class="key {kind}"></span>{_text(name)} ' for kind, name in marks)
-    return f'<div class="legend soft">{shown}</div>' if sink["bars"] else ""
+    return ", ".join(value_text(part) for part in value) if isinstance(value, list | tuple) else str(value)

@@ -46,7 +46,10 @@ class StepRecord:
 
 @dataclass
 class SinkRecord:
-    """What was written, with a sample of it."""
+    """What was written, with a picture of all of it and a sample.
+
+    ``refused`` are the rows among it that say why an event takes no part.
+    """
 
     name: str
     table: str
@@ -58,13 +61,17 @@ class SinkRecord:
     seconds: float = 0.0
     columns: list[str] = field(default_factory=list)
     sample: list[list[str]] = field(default_factory=list)
+    title: str = ""
+    picture: dict[str, Any] | None = None
     bars: list[dict[str, Any]] = field(default_factory=list)
     legend: list[str] = field(default_factory=list)
+    refused: int = 0
+    note: str = ""
 
 
 @dataclass
 class RunRecord:
-    """A whole run."""
+    """A whole run. Places are told relative to the file; hints are what its user may want to do next."""
 
     pipeline: str
     file: str
@@ -74,6 +81,8 @@ class RunRecord:
     seconds: float = 0.0
     status: str = "running"
     error: str | None = None
+    kind: str = "pipeline"
+    hints: list[str] = field(default_factory=list)
     sources: list[SourceRecord] = field(default_factory=list)
     steps: list[StepRecord] = field(default_factory=list)
     sinks: list[SinkRecord] = field(default_factory=list)

@@ -211,7 +211,7 @@ def test_home_is_resolved_before_outputs_are_compared_with_inputs(here, monkeypa
 def test_a_report_that_cannot_be_made_leaves_the_outputs(here, monkeypatch, capsys):
     run_file("p.yml")
     before = contents(here / "out")
-    monkeypatch.setattr("timeloom.report.page.draw", lambda bars: 1 // 0)
+    monkeypatch.setattr("timeloom.report.page.shares", lambda run: 1 // 0)
     (here / "shifts.csv").write_text("who,start,end\n")
     assert main(["run", "p.yml"]) == 1
     assert "the report cannot be made, so nothing was changed" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
-from timeloom.pipeline.definition.paths import absolute
+from timeloom.pipeline.definition.paths import absolute, relative
 from timeloom.pipeline.definition.types import parse_type
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, by_suffix
 
@@ -150,6 +150,7 @@ class Sink(Part):
     mode: Literal["overwrite", "replace_partitions", "append", "error"] = "overwrite"
     partition_by: list[str] = Field(default_factory=list)
     batch: str | None = None
+    title: str | None = None
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
@@ -218,6 +219,10 @@ class Pipeline(Part):
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
         return absolute(self.base, path)
+
+    def told(self, place: str) -> str:
+        """A place as a report tells it: seen from the file."""
+        return relative(self.base, place)
 
     @property
     def report_place(self) -> str:

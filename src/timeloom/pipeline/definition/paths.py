@@ -10,3 +10,8 @@ def absolute(base: Path, path: str) -> str:
     Shells leave ``~name`` alone if there is no such user, and so does this.
     """
     return path if "://" in path else os.path.abspath(base / os.path.expanduser(path))
+
+
+def relative(base: Path, place: str) -> str:
+    """A place as seen from a directory; addresses with a scheme stay as they are."""
+    return place if "://" in place else os.path.relpath(place, base)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from timeloom.errors import UsageError
 from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.tables.listing import Listing
+from timeloom.report.pictures.measures import Measures
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ class Engine(Protocol):
 
     def sample(self, frame: Any, sink: Sink, staging: Path, rows: int) -> Any:
         """A few rows of what was written, as an Arrow table."""
+
+    def measures(self, frame: Any, sink: Sink, staging: Path) -> Measures:
+        """What was written, to be measured for a picture."""
 
     def close(self) -> None:
         """Give back what the engine holds."""

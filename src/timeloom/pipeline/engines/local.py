@@ -23,6 +23,7 @@ from timeloom.pipeline.tables.files import read_table, write_table
 from timeloom.pipeline.tables.listing import Listing, list_files
 from timeloom.pipeline.tables.parsing import csv_texts, holds_texts, typed_column
 from timeloom.pipeline.tables.partitions import check_columns, partitions
+from timeloom.report.pictures.measures import LocalMeasures
 
 
 class LocalEngine:
@@ -90,6 +91,10 @@ class LocalEngine:
     def sample(self, frame: pa.Table, sink: Sink, staging: Path, rows: int) -> pa.Table:
         """The first rows."""
         return frame.slice(0, rows)
+
+    def measures(self, frame: pa.Table, sink: Sink, staging: Path) -> LocalMeasures:
+        """The table itself."""
+        return LocalMeasures(frame)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -20,6 +20,7 @@ from timeloom.pipeline.engines.session import spark_errors, start_session
 from timeloom.pipeline.engines.spark_sources import address_of, flag, quoted, read_source, spark_form
 from timeloom.pipeline.tables.listing import Listing, list_files
 from timeloom.pipeline.tables.partitions import DEFAULT_PARTITION, check_columns, unfit_texts
+from timeloom.report.pictures.spark import SparkMeasures
 
 
 class SparkEngine:
@@ -145,6 +146,10 @@ class SparkEngine:
         """The first rows of what was written."""
         with spark_errors(f"sink {sink.path!r} cannot be read back"):
             return self._staged(frame, sink, staging).limit(rows).toArrow()
+
+    def measures(self, frame: DataFrame, sink: Sink, staging: Path) -> SparkMeasures:
+        """What was written: measuring it computes nothing again."""
+        return SparkMeasures(self._staged(frame, sink, staging))
 
     def _staged(self, frame: DataFrame, sink: Sink, staging: Path) -> DataFrame:
         form = spark_form(sink.format)

@@ -72,7 +72,7 @@ def _run(
     from timeloom.streaming.structured import PROVIDER, ROCKSDB
 
     place = report or stream.place(stream.report or f"{stream.name}-report")
-    record = RunRecord(stream.name, file, "spark", {})
+    record = RunRecord(stream.name, Path(file).name, "spark", {}, kind="stream")
     begun = time.perf_counter()
     session, run = spark, None
     try:
@@ -106,7 +106,7 @@ def _fill(record: RunRecord, stream: Stream, run: Any) -> None:
     progress = run.progress
     sides = (("left", stream.left), ("right", stream.right))
     for (side, source), events in zip(sides, progress.events, strict=True):
-        where = stream.place(source.path) if source.path else "clockwork"
+        where = stream.told(stream.place(source.path)) if source.path else "clockwork"
         record.sources.append(SourceRecord(side, where, source.format, events, events, seconds=record.seconds))
     join = StepRecord("join", "stream_join", ["left", "right"], _call(stream), progress.results, progress.refused)
     join.seconds, join.plan = record.seconds, {**progress.facts(), "why": []}
@@ -115,12 +115,27 @@ def _fill(record: RunRecord, stream: Stream, run: Any) -> None:
     sink = stream.sink
     place = stream.place(sink.path) if sink.path else sink.table or "the screen"
     written = SinkRecord("join", "join", place, sink.format, "append", progress.results + progress.refused)
+    written.refused = progress.refused
     written.seconds, written.columns = record.seconds, run.columns
     if record.status == "done" and (sample := run.sample(SAMPLE_ROWS)) is not None:
         show_sample(written, sample, [])
     if sink.path and "://" not in place:
         written.bytes = size_of(Path(place))
+        written.place = stream.told(place)
     record.sinks.append(written)
+    record.hints += [hint for hint in (held_back(stream, progress),) if hint]
+
+
+def held_back(stream: Stream, progress: Any) -> str:
+    """What to tell of a run that takes what is there and stops: the newest events are not decided yet."""
+    if stream.trigger is not None or not progress.lag:
+        return ""
+    until = progress.watermark.isoformat(" ", "seconds").removesuffix("+00:00")
+    return (
+        f"Results that depend on the last {progress.lag} before the newest event are held back: all is certain up to "
+        f"the watermark, {until} UTC, and events may still come after it. They leave in a later run, once newer events "
+        "have come; nothing is lost."
+    )
 
 
 def _call(stream: Stream) -> dict[str, str]:

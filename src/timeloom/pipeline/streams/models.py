@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from timeloom.errors import UsageError
 from timeloom.model.ticks import parse_span
 from timeloom.pipeline.definition.models import Cluster, Part, as_list, known_types
-from timeloom.pipeline.definition.paths import absolute
+from timeloom.pipeline.definition.paths import absolute, relative
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS
 
 STREAMED = tuple(name for name, form in FORMATS.items() if form.spark is not None and form.spark.streams)
@@ -138,3 +138,7 @@ class Stream(Part):
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
         return absolute(self.base, path)
+
+    def told(self, place: str) -> str:
+        """A place as a report tells it: seen from the file."""
+        return relative(self.base, place)

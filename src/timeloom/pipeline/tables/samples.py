@@ -1,38 +1,90 @@
-"""A sample of a result, as texts and as bars on a time line."""
+"""A sample of a result: its first rows as texts, its periods as lanes, its numbers as bars."""
 
 from contextlib import suppress
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 import pyarrow as pa
 
 from timeloom.model.period import Period
+from timeloom.report.pictures.calendar import DAY, SECOND
+from timeloom.report.pictures.choice import MOST_LANES
 from timeloom.report.record import SinkRecord
-from timeloom.report.timeline import DAY, SECOND
 
-MOST_BARS = 24
+MOST_BARS = MOST_LANES
+A_LOOK = 12
+"""Lanes of a result that has more rows than are drawn."""
+
 MOST_COLUMNS = 12
 MOST_LETTERS = 60
 
 
-def show_sample(record: SinkRecord, table: pa.Table, periods: list[Period]) -> None:
-    """Put a sample into the record of a sink; the first period is drawn boldly, a second one beside it."""
+def show_sample(
+    record: SinkRecord,
+    table: pa.Table,
+    periods: list[Period],
+    keys: "list[str] | None" = None,
+    value: str | None = None,
+) -> None:
+    """Put a sample into the record of a sink; the first period is drawn boldly, a second one beside it.
+
+    ``keys`` are the columns that say what a row is about; lanes and bars are labelled by them. ``value`` is the number
+    that rows are ranked by, if there is one.
+    """
     record.columns = list(table.column_names)
-    columns = [_values(column) for column in table.columns]
-    record.sample = [[_shown(column[row]) for column in columns[:MOST_COLUMNS]] for row in range(min(10, len(table)))]
+    named = {name: _values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+    shown = list(named.values())[:MOST_COLUMNS]
+    record.sample = [[_shown(column[row]) for column in shown] for row in range(min(10, len(table)))]
+    taken = {name for period in periods for name in period.columns} | {value or ""}
+    labels = label_columns(table, named, taken, keys or [])
+    if record.rows <= MOST_BARS and (value or not periods):
+        record.picture = _ranking(table, named, keys or [], labels, value)
     if not periods:
         return
     record.legend = [" – ".join(period.columns) for period in periods]
-    taken = {name for period in periods for name in period.columns}
-    labels = [values for name, values in zip(record.columns, columns, strict=True) if name not in taken][:3]
-    named = dict(zip(record.columns, columns, strict=True))
     spans = [_spans(table, named, period) for period in periods]
     for row, own in enumerate(spans[0]):
         if own is not None:
-            label = " · ".join(_shown(values[row]) for values in labels if values[row] is not None)
             bars = [span[row] for span in spans]
-            record.bars.append({"label": label, "spans": [span for span in bars if span is not None]})
-    record.bars = _closest(sorted(record.bars, key=_start))
+            record.bars.append({"label": _label(labels, row), "spans": [span for span in bars if span is not None]})
+    most = MOST_BARS if record.rows <= MOST_BARS else A_LOOK
+    record.bars = _closest(sorted(record.bars, key=_start), most)
+
+
+def label_columns(table: pa.Table, named: dict[str, list[Any]], taken: set[str], keys: list[str]) -> list[list[Any]]:
+    """The columns that tell rows apart: keys first, then one more if they are not enough; else texts, else numbers."""
+    free = [field.name for field in table.schema if field.name not in taken and not pa.types.is_nested(field.type)]
+    kinds = {name: table.schema.field(name).type for name in free}
+    texts = [name for name in free if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
+    whole = [name for name in free if pa.types.is_integer(kinds[name])]
+    found = [name for name in dict.fromkeys(keys) if name in free][:3]
+    found = found or (texts or whole or free)[:2]
+    columns = [named[name] for name in found]
+    if len(found) < 3 and len({_label(columns, row) for row in range(len(table))}) < len(table):
+        found += [name for name in (*texts, *whole) if name not in found][:1]
+    return [named[name] for name in found]
+
+
+def _label(labels: list[list[Any]], row: int) -> str:
+    return " · ".join(_shown(values[row]) for values in labels if values[row] is not None)
+
+
+def _ranking(
+    table: pa.Table, named: dict[str, list[Any]], keys: list[str], labels: list[list[Any]], value: str | None
+) -> dict[str, Any] | None:
+    """A small table as bars of a value, or of its first number that is no key."""
+    numbers = [
+        field.name
+        for field in table.schema
+        if (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)) and field.name not in keys
+    ]
+    value = value if value in numbers else next((name for name in numbers if named[name] not in labels), None)
+    if value is None or not labels:
+        return None
+    rows = [(_label(labels, row), number) for row, number in enumerate(named[value]) if number is not None]
+    known = [(label, number) for label, number in rows if isfinite(number)]
+    return {"kind": "bars", "value": value, "rows": known} if known else None
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
@@ -79,13 +131,11 @@ def _start(bar: dict[str, Any]) -> int:
     return start
 
 
-def _closest(bars: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _closest(bars: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """The bars, sorted by start, that lie closest together: a picture of them shows more than specks."""
-    starts = range(max(1, len(bars) - MOST_BARS + 1))
-    first = min(
-        starts, key=lambda at: _start(bars[min(at + MOST_BARS, len(bars)) - 1]) - _start(bars[at]) if bars else 0
-    )
-    return bars[first : first + MOST_BARS]
+    starts = range(max(1, len(bars) - most + 1))
+    first = min(starts, key=lambda at: _start(bars[min(at + most, len(bars)) - 1]) - _start(bars[at]) if bars else 0)
+    return bars[first : first + most]
 
 
 def _shown(value: Any) -> str:

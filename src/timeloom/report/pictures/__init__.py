@@ -1,0 +1,1 @@
+"""Pictures of whole results: what is drawn, measured in a few hundred numbers, however large the result is."""
