@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import timeloom as tl
 from reference.bitemporal import window_sequence
+from timeloom.bitemporal import checkpoints, draft
 
 READERS = 3
 NEVER = 2**63 - 1
@@ -29,11 +30,14 @@ def stress_index(seconds: float) -> int:
 
 def stress_table(seconds: float) -> int:
     """History, snapshots and an index of a `BitemporalTable` beside its transactions."""
-    started, checked = time.monotonic(), 0
-    for seed in range(10**6):
-        if time.monotonic() - started > seconds:
-            return checked
-        checked += _rounds(_table_writer(random.Random(seed)))
+    started, checked, usual = time.monotonic(), 0, (draft.SETTLING, checkpoints.LEAST_SPACE)
+    try:
+        for seed in range(10**6):
+            if time.monotonic() - started > seconds:
+                break
+            checked += _rounds(_table_writer(random.Random(seed)))
+    finally:
+        draft.SETTLING, checkpoints.LEAST_SPACE = usual
     return checked
 
 
@@ -159,7 +163,11 @@ def _index_writer(draw, batches=12):
 
 
 def _table_writer(draw, batches=60):
-    """Transfers between two accounts: in every state both balances are there, and amount to the same sum."""
+    """Transfers between two accounts: in every state both balances are there, and amount to the same sum.
+
+    Versions settle every few batches, so that readers meet every form that a version takes.
+    """
+    draft.SETTLING, checkpoints.LEAST_SPACE = draw.choice([(3, 2), (1024, 1 << 14)])
     table = tl.BitemporalTable(key="name")
     with table.batch() as batch:
         for name in "ab":
@@ -177,7 +185,13 @@ def _table_writer(draw, batches=60):
                 batch.update("b", {"balance": balance["b"] + amount}, sys=now)
 
     def read(draw):
-        kind = draw.randrange(4)
+        kind = draw.randrange(5)
+        if kind == 4:
+            state = table._state
+            first = [state.as_of(None, 5), state.history]
+            time.sleep(0.001)
+            assert [state.as_of(None, 5), state.history] == first, "a pinned state changed"
+            return "as_of", first[0]["balance"].to_pylist()
         if kind == 0:
             return "as_of", table.as_of(app=5)["balance"].to_pylist()
         if kind == 1:

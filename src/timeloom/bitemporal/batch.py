@@ -126,6 +126,17 @@ class Batch:
         now = self._advance(sys)
         self._replace(self._open().layout.key_of(key), now, portion, None)
 
+    def upsert(self, row: Mapping[str, Any], *, sys: Instant) -> None:
+        """Let a fact hold in its application period from a system time on, whatever its key has there so far."""
+        now, draft = self._advance(sys), self._open()
+        key = draft.layout.key_of({name: row.get(name) for name in draft.layout.key})
+        portion = (row.get("app_start"), row.get("app_end"))
+        low, high = self._bounds(portion)
+        periods = (draft.period(place) for place in draft.current().of_key(key))
+        if any(start < high and low < end for start, end in periods):
+            self._replace(key, now, portion, None)
+        self.insert(dict(row), sys=sys)
+
     def _open(self) -> Draft:
         if self._draft is None:
             raise UsageError("the batch is not open; use it inside its block: with table.batch() as batch: …")

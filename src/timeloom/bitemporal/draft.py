@@ -151,10 +151,6 @@ class Draft:
         self.present.undo()
         return self.present
 
-    def entered(self) -> None:
-        """Note that many keys were entered, which is not taken back one by one."""
-        self._entered = True
-
     def _forget_recent(self) -> None:
         """Take versions out of the recent ones; those behind them move up."""
         settled, present = len(self.times), self.current()

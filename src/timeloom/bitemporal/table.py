@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -12,20 +13,25 @@ import pyarrow as pa
 
 from timeloom import storage
 from timeloom.bitemporal import snapshot
+from timeloom.bitemporal.adoption import adopted
 from timeloom.bitemporal.batch import Batch, Portion
 from timeloom.bitemporal.chronicle import Chronicle
 from timeloom.bitemporal.draft import Draft
+from timeloom.bitemporal.feed import Feed, Late, apply_feed
 from timeloom.bitemporal.index import BitemporalIndex
-from timeloom.bitemporal.layout import Layout
-from timeloom.bitemporal.persistence import bytes_table, table_bytes
+from timeloom.bitemporal.layout import Layout, facts_table
+from timeloom.bitemporal.ledger import Ledger, Record, Replay, described, new_edition
+from timeloom.bitemporal.persistence import bytes_table
 from timeloom.bitemporal.present import Present
 from timeloom.bitemporal.restoring import restored
 from timeloom.bitemporal.timelines import AUTO, Every
+from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.taking import chosen_rows
-from timeloom.errors import UsageError
+from timeloom.errors import StorageError, UsageError
 from timeloom.model.markup import fact_table
 from timeloom.model.naming import column_names
 from timeloom.model.options import checked, checked_late
+from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant
 from timeloom.model.ticks import Span
 
@@ -79,6 +85,8 @@ class BitemporalTable:
         self._writing = threading.Lock()
         self._writer: int | None = None
         self._lock = threading.RLock()
+        self._ledger: Ledger | None = None
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._state)
@@ -177,11 +185,109 @@ class BitemporalTable:
             return index
 
     @checked
+    def merge(self, feed: Any, *, op: str = "op", sys: str = "sys", late: Late = "error") -> None:
+        """Take over a feed of changes, as databases capture them, in order of system time and as one batch.
+
+        Parameters
+        ----------
+        feed
+            A table or a list of dicts: the key, the columns of the facts, ``app_start`` and ``app_end``, an operation
+            and a system time. An ``insert`` adds a fact. An ``update`` sets the columns that the feed has and a
+            ``delete`` deletes, for the portion from ``app_start`` to ``app_end``, null being all the way. An ``upsert``
+            lets the fact hold in its period, whatever was there. Debezium's letters c, r, u, d are understood.
+        op, sys
+            The columns of the operation and of the system time.
+        late
+            What to do with changes from before the latest system time: ``"error"``, or ``"now"``, which records them at
+            that time, since it is then that they are learned.
+        """
+        table = facts_table(feed)
+        with self.batch() as batch:
+            state = self._state
+            changes = Feed.read(table, state.layout, state.latest, op, sys, late)
+            apply_feed(batch, changes, state.layout)
+
+    @classmethod
+    @checked
+    def from_history(
+        cls,
+        history: Any,
+        key: "str | Sequence[str]",
+        *,
+        sys_period: PeriodLike = ("sys_start", "sys_end"),
+        app_period: PeriodLike = ("app_start", "app_end"),
+        without_overlaps: bool = False,
+    ) -> "BitemporalTable":
+        """Go on from a history that was kept elsewhere: a table of versions with two periods, in any order.
+
+        It is checked first: valid periods, no null keys, and ``without_overlaps`` no two versions of one key that
+        overlap in both times.
+        """
+        table = cls(key, without_overlaps=without_overlaps)
+        versions, _ = to_arrow(history, "history")
+        periods = Period.of(sys_period), Period.of(app_period)
+        table._adopt(adopted(table._state.layout, versions, *periods, strict=without_overlaps))
+        return table
+
+    @classmethod
+    @checked
+    def open(
+        cls, path: "str | os.PathLike[str]", key: "str | Sequence[str] | None" = None, *, without_overlaps: bool = False
+    ) -> "BitemporalTable":
+        """Open a table that lasts, or make one: each batch is on the disk before anyone sees it.
+
+        Batches go to a log beside the file, which is written anew when the log has grown long. After a crash at any
+        instant all batches are there that were finished, and none by half. One process at a time has a table open;
+        `close` it, or use it in a ``with`` block.
+        """
+        ledger = Ledger(path)
+        try:
+            if not os.path.exists(path):
+                if key is None:
+                    raise UsageError(f"there is no table {os.fspath(path)!r} yet; say by key= what its facts are about")
+                table = cls(key, without_overlaps=without_overlaps)
+            else:
+                table = storage.restore(path, KIND, VERSION, lambda arrays, meta: cls._replayed(arrays, meta, ledger))
+                if key is not None and column_names("key", key) != table.key:
+                    raise UsageError(f"{os.fspath(path)!r} has the key {list(table.key)}, not {key!r}; leave key= out")
+            table._ledger = ledger
+            if not os.path.exists(path):
+                table.compact()
+        except BaseException:
+            ledger.close()
+            raise
+        return table
+
+    def compact(self) -> None:
+        """Write the file of an open table anew, so that its log begins again."""
+        if self._ledger is None:
+            raise UsageError("the table is not open on a file; open one with BitemporalTable.open, or use save")
+        with self._lock:
+            edition = new_edition()
+            self._save(self._ledger.path, {"edition": edition})
+            self._ledger.begin(edition)
+
+    def close(self) -> None:
+        """Let others open the table's file; no batch is taken any more. A table without one goes on."""
+        with self._lock:
+            if self._ledger is not None:
+                self._ledger.close()
+                self._closed = True
+
+    def __enter__(self) -> "BitemporalTable":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @checked
     def save(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to one file, which replaces an earlier one only when it is whole."""
-        state = self._state
-        meta = {"key": list(state.layout.key), "latest": state.latest, "without_overlaps": self._without_overlaps}
-        storage.save(path, KIND, VERSION, {"history": table_bytes(state.history)}, meta)
+        self._save(path, {})
+
+    def _save(self, path: "str | os.PathLike[str]", extra: dict[str, Any]) -> None:
+        arrays, meta = described(self._state, {"without_overlaps": self._without_overlaps} | extra)
+        storage.save(path, KIND, VERSION, arrays, meta)
 
     @classmethod
     @checked
@@ -191,11 +297,21 @@ class BitemporalTable:
 
     @classmethod
     def _restored(cls, arrays: storage.Arrays, meta: dict[str, Any]) -> "BitemporalTable":
-        storage.require_int(meta["latest"], "latest")
+        return cls._replayed(arrays, meta, None)
+
+    @classmethod
+    def _replayed(cls, arrays: storage.Arrays, meta: dict[str, Any], ledger: Ledger | None) -> "BitemporalTable":
+        """A table from its file, and from the log behind it."""
+        latest = storage.require_int(meta["latest"], "latest")
         strict = meta.get("without_overlaps", False)
         storage.require(type(strict) is bool, "without_overlaps is neither true nor false")
         table = cls(meta["key"], without_overlaps=strict)
-        table._adopt(restored(table._state.layout, bytes_table(arrays["history"]), meta["latest"]))
+        replay = Replay(bytes_table(arrays["history"]) if arrays["history"].size else None, latest)
+        for record in ledger.records(meta.get("edition", "")) if ledger is not None else ():
+            replay.apply(record)
+        history = replay.history()
+        if history is not None:
+            table._adopt(restored(table._state.layout, history, replay.latest))
         return table
 
     def _adopt(self, state: Chronicle) -> None:
@@ -206,6 +322,8 @@ class BitemporalTable:
         """Wait for another thread's batch to end; a second batch of one thread would wait for itself."""
         if self._writer == threading.get_ident():
             raise UsageError("a batch is open already; finish it before the next change")
+        if self._closed:
+            raise UsageError("the table was closed; open its file again with BitemporalTable.open")
         self._writing.acquire()
         try:
             state = self._state
@@ -223,9 +341,19 @@ class BitemporalTable:
             if not kept:
                 self._present = None
                 self._present = draft.undo()
+            elif self._ledger is not None and self._ledger.is_long:
+                self._compact_in_passing(self._ledger)
         finally:
             self._writer = None
             self._writing.release()
+
+    def _compact_in_passing(self, ledger: Ledger) -> None:
+        """Write the file anew; the batch before lasts in any case, so a failure is only told."""
+        try:
+            self.compact()
+        except (StorageError, OSError) as error:
+            ledger.postpone()
+            warnings.warn(f"{ledger.path} was not written anew, its log goes on: {error}", RuntimeWarning, stacklevel=5)
 
     def _commit(self, draft: Draft) -> None:
         """Make a draft visible, to the table and to the indexes that follow it: everywhere or nowhere."""
@@ -250,6 +378,8 @@ class BitemporalTable:
 
     def _written(self, draft: Draft, after: Chronicle) -> None:
         """Make a batch last, before anybody sees it."""
+        if self._ledger is not None:
+            self._ledger.write(Record.of(draft, after))
 
 
 def _followed(index: BitemporalIndex, draft: Draft, after: Chronicle) -> snapshot.Batch:

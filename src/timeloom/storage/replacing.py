@@ -48,7 +48,7 @@ def _open_scratch(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         scratch = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         file = scratch.open("x+b")
-        if _lock(file, wait=True) and not scratch.exists():
+        if lock(file, wait=True) and not scratch.exists():
             file.close()
             continue
         return scratch, file
@@ -61,13 +61,13 @@ def _clear_leftovers(target: Path) -> None:
     for leftover in found:
         try:
             with leftover.open("r+b") as file:
-                if _lock(file):
+                if lock(file):
                     leftover.unlink(missing_ok=True)
         except OSError:
             continue
 
 
-def _lock(file: BinaryIO, *, wait: bool = False) -> bool:
+def lock(file: BinaryIO, *, wait: bool = False) -> bool:
     """Lock an open file until it is closed; False if another holds it, unless that is waited for, or without locks."""
     if _FCNTL is None:
         return False
