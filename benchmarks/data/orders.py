@@ -1,6 +1,7 @@
 """A history of orders after the TPC-BiH description: an initial load, then nine kinds of update transactions."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +26,11 @@ class Orders:
     def __len__(self) -> int:
         return self.sys_start.size
 
-    @property
+    @cached_property
     def latest(self) -> int:
-        return int(self.sys_start[-1])
+        """The last system time at which anything began or ended."""
+        ended = self.sys_end[self.sys_end != FOREVER]
+        return int(max(self.sys_start[-1], ended.max() if ended.size else 0))
 
     def table(self, begin: int = 0, end: int | None = None, known: int = FOREVER - 1) -> pa.Table:
         """Some versions as they were known at a system time."""

@@ -194,25 +194,21 @@ class Trees:
 
     def __init__(self, orders: Orders) -> None:
         self.sys_tree, self.app_tree = SortedDict(), SortedDict()
-        for row, (begun, ended, start, end) in enumerate(
-            zip(
-                orders.sys_start.tolist(),
-                orders.sys_end.tolist(),
-                orders.app_start.tolist(),
-                orders.app_end.tolist(),
-                strict=True,
-            )
-        ):
-            for tree, time, event in (
-                (self.sys_tree, begun, row + 1),
-                (self.sys_tree, ended, -row - 1),
-                (self.app_tree, start, row + 1),
-                (self.app_tree, end, -row - 1),
-            ):
-                if time != FOREVER:
-                    tree.setdefault(time, []).append(event)
+        self.append(orders, range(len(orders)), np.flatnonzero(orders.sys_end != FOREVER).tolist())
         self.sys = self.app = 0
         self.visible: tuple[set[int], set[int]] = (set(), set())
+
+    def append(self, orders: Orders, rows: range, ended: list[int]) -> None:
+        """Take rows that begin, and rows that end; an end that is not known yet has no event."""
+        part = slice(rows.start, rows.stop)
+        columns = orders.sys_start[part].tolist(), orders.app_start[part].tolist(), orders.app_end[part].tolist()
+        for row, begun, start, end in zip(rows, *columns, strict=True):
+            self.sys_tree.setdefault(begun, []).append(row + 1)
+            self.app_tree.setdefault(start, []).append(row + 1)
+            if end != FOREVER:
+                self.app_tree.setdefault(end, []).append(-row - 1)
+        for row in ended:
+            self.sys_tree.setdefault(int(orders.sys_end[row]), []).append(-row - 1)
 
     def initial(self, sys: int, app: int) -> np.ndarray:
         """Scan both trees and intersect."""
@@ -246,28 +242,33 @@ class Trees:
 
 
 class RTree:
-    """Rectangles of both periods; a window's rows are those that hold its corner."""
+    """Rectangles of both periods; a window's rows are those that hold its corner. ``whole`` says how far times "
+    "reach."""
 
-    def __init__(self, orders: Orders) -> None:
-        far = float(orders.latest + 10), float(4 * orders.instants + 1000)
-        self.columns = orders
+    def __init__(self, orders: Orders, whole: Orders | None = None) -> None:
+        self.columns = whole or orders
+        self.far = float(self.columns.latest + 10), float(4 * self.columns.instants + 1000)
         options = rtree.index.Property(dimension=2, leaf_capacity=200)
-        self.tree = rtree.index.Index(
-            (
-                (row, (begun, start, min(ended - 0.5, far[0]), min(end - 0.5, far[1])), None)
-                for row, (begun, ended, start, end) in enumerate(
-                    zip(
-                        orders.sys_start.tolist(),
-                        orders.sys_end.tolist(),
-                        orders.app_start.tolist(),
-                        orders.app_end.tolist(),
-                        strict=True,
-                    )
-                )
-            ),
-            properties=options,
-        )
+        rows = zip(*(column.tolist() for column in self._times(orders)), strict=True)
+        filled = ((row, self._rectangle(*times), None) for row, times in enumerate(rows))
+        self.tree = rtree.index.Index(*((filled,) if len(orders) else ()), properties=options)
         self.sys = self.app = 0
+
+    def append(self, orders: Orders, rows: range, ended: list[int]) -> None:
+        """Insert rectangles of rows that begin, still open; those of rows that end are put in anew."""
+        for row in rows:
+            begun, _, start, end = (int(column[row]) for column in self._times(orders))
+            self.tree.insert(row, self._rectangle(begun, FOREVER, start, end))
+        for row in ended:
+            begun, closed, start, end = (int(column[row]) for column in self._times(orders))
+            self.tree.delete(row, self._rectangle(begun, FOREVER, start, end))
+            self.tree.insert(row, self._rectangle(begun, closed, start, end))
+
+    def _times(self, orders: Orders) -> tuple[np.ndarray, ...]:
+        return orders.sys_start, orders.sys_end, orders.app_start, orders.app_end
+
+    def _rectangle(self, begun: int, ended: int, start: int, end: int) -> tuple[float, float, float, float]:
+        return begun, start, min(ended - 0.5, self.far[0]), min(end - 0.5, self.far[1])
 
     def initial(self, sys: int, app: int) -> np.ndarray:
         self.sys, self.app = sys, app

@@ -141,13 +141,34 @@ def _timeline_index(r_start, r_end, r_time, r_id, r_begins, s_start, s_end, s_ti
     return pairs, min(0, checksum)
 
 
-def sweepline(left: tuple, right: tuple, pool: Pool | None = None) -> Counts:
-    """Each new row is compared with a linked list of the other side's active rows; ended ones are unlinked."""
-    return _sweepline(*by_start(*left), *by_start(*right), pool)
+def sweepline(left: tuple, right: tuple, pool: Pool | None = None, *, scattered: bool = False) -> Counts:
+    """Each new row is compared with a linked list of the other side's active rows; ended ones are unlinked.
+
+    Scattered, lists point to rows where the table has them, in no order of time.
+    """
+    nodes = (unsorted_nodes(*left), unsorted_nodes(*right)) if scattered else (None, None)
+    return sweep_sorted(by_start(*left), by_start(*right), *nodes, pool)
+
+
+Nodes = tuple[np.ndarray, np.ndarray]
+
+
+def unsorted_nodes(starts: np.ndarray, ends: np.ndarray) -> Nodes:
+    """The place in the table of each row by start, and the ends by place."""
+    return np.argsort(starts, kind="stable"), ends
+
+
+def sweep_sorted(
+    left: tuple, right: tuple, left_nodes: Nodes | None, right_nodes: Nodes | None, pool: Pool | None = None
+) -> Counts:
+    """The sweep of rows that have been sorted."""
+    r_place, r_end = left_nodes or (None, left[1])
+    s_place, s_end = right_nodes or (None, right[1])
+    return _sweepline(left[0], r_end, r_place, right[0], s_end, s_place, pool)
 
 
 @compiled
-def _sweepline(r_start, r_end, s_start, s_end, pool):
+def _sweepline(r_start, r_end, r_place, s_start, s_end, s_place, pool):
     r_next, s_next = np.full(r_start.size + 1, -1), np.full(s_start.size + 1, -1)
     s_rows = -(-r_start.size // ROWS) * ROWS
     r_file = s_rows + -(-s_start.size // ROWS) * ROWS
@@ -158,13 +179,13 @@ def _sweepline(r_start, r_end, s_start, s_end, pool):
             if pool is not None:
                 touch(pool, r // ROWS)
             found, looked = _meet(r_start[r], s_end, s_next, s_file, pool)
-            _join_list(r, r_next, r_file, pool)
+            _join_list(r if r_place is None else r_place[r], r_next, r_file, pool)
             r += 1
         else:
             if pool is not None:
                 touch(pool, (s_rows + s) // ROWS)
             found, looked = _meet(s_start[s], r_end, r_next, r_file, pool)
-            _join_list(s, s_next, s_file, pool)
+            _join_list(s if s_place is None else s_place[s], s_next, s_file, pool)
             s += 1
         pairs, compared = pairs + found, compared + looked
     return pairs, compared - pairs

@@ -4,7 +4,19 @@ import importlib
 
 from benchmarks.reproduce.figures import FIGURES, PAPERS, Figure
 
-MODULES = ("counting", "stab_forest", "stab_forest_costs")
+MODULES = (
+    "counting",
+    "stab_forest",
+    "stab_forest_costs",
+    "sweeping_sets",
+    "sweeping_lazy",
+    "sweeping_rivals",
+    "dip_joins",
+    "dip_operators",
+    "dip_data_sets",
+    "thesis",
+    "thesis_costs",
+)
 
 
 def figures() -> list[Figure]:

@@ -1,0 +1,187 @@
+"""DIP: the other data sets (figures 26 to 29), and how many partitions are merged at once (figures 30 and 31)."""
+
+from functools import partial
+
+from benchmarks.data.histories import contacts, feed, growing_blocks, nested, power, time_intervals
+from benchmarks.data.statistics import Periods
+from benchmarks.peers.blocks import merged_partitions
+from benchmarks.reproduce.contest import Contest
+from benchmarks.reproduce.dip_joins import BLOCKS, LOCALITY
+from benchmarks.reproduce.dip_ways import JOINS, blocks, dip_join, judge, pool_room, race_over
+from benchmarks.reproduce.figures import Axis, Record, figure
+from timeloom.kernels.sequenced import dip, dip_merge
+
+MEMORY, DISK = "in memory: seconds", "on disk: blocks"
+NAMES = ("DIP", "Sweep", "TimeLine", "SM", "OIP", "Align")
+METHOD, COST = Axis("method", named=True), Axis("seconds, or blocks", log=True)
+
+
+def self_join(record: Record, side: Periods, names: tuple[str, ...] = NAMES) -> tuple[dict[str, float], dict[str, int]]:
+    """A data set with itself, in memory and on disk."""
+    contest = Contest({name: JOINS[name] for name in names})
+    contest.warm(*(((side[0][:50], side[1][:50]),) * 2))
+    spent, fetched = contest.race(side, side), blocks(side, side, names)
+    for name in names:
+        record.point(name, name, spent[name], MEMORY)
+        record.point(name, name, fetched[name], DISK)
+    record.checked("all find as many pairs")
+    return spent, fetched
+
+
+@figure(
+    "dip",
+    "26",
+    "TI joined with itself",
+    statement="In memory DIP is four times as fast as the sweepline and more than ten times as fast as the others, "
+    "on disk a hundred times.",
+    x=METHOD,
+    y=COST,
+    mark="bar",
+    sizes={"tiny": 5, "small": 60, "full": 60},
+    learned=BLOCKS + " " + LOCALITY,
+)
+def time_intervals_figure(record: Record, size) -> None:
+    spent, fetched = self_join(record, time_intervals(size))
+    judge(record, "seconds, Sweep / DIP", "4 x", spent, "Sweep", 3)
+    for rival in ("TimeLine", "SM", "OIP", "Align"):
+        judge(record, f"seconds, {rival} / DIP", "10 x", spent, rival, 5)
+    for rival in ("Sweep", "TimeLine", "Align"):
+        judge(record, f"blocks, {rival} / DIP", "100 x", fetched, rival, 10)
+
+
+@figure(
+    "dip",
+    "27",
+    "GREEND joined with itself",
+    statement="Eight tuples last for the whole time: sort-merge becomes a nested loop, OIP is slow, the timeline "
+    "index ten times slower than DIP in memory since it looks the long tuples up again for each match.",
+    x=METHOD,
+    y=COST,
+    mark="bar",
+    sizes={"tiny": 1_000, "small": 20_000, "full": 100_000},
+    learned=BLOCKS + " " + LOCALITY,
+)
+def power_figure(record: Record, size) -> None:
+    spent, fetched = self_join(record, power(size), NAMES[:-1])
+    for rival, wanted in (("TimeLine", 5), ("SM", 10), ("OIP", 2), ("Sweep", 1)):
+        judge(record, f"seconds, {rival} / DIP", "10 x" if rival == "TimeLine" else "above 1 x", spent, rival, wanted)
+    for rival in ("SM", "TimeLine"):
+        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 2)
+
+
+@figure(
+    "dip",
+    "28",
+    "INFECTIOUS joined with itself",
+    statement="The best case for the others: no long tuples, few overlaps. Sort-merge is better, DIP competitive "
+    "with its 51 partitions.",
+    x=METHOD,
+    y=COST,
+    mark="bar",
+    sizes={"tiny": 1_000, "small": 50_000, "full": 400_000},
+    learned=BLOCKS,
+)
+def contacts_figure(record: Record, size) -> None:
+    spent, _ = self_join(record, contacts(size), NAMES[:-1] if size > 10**5 else NAMES)
+    better = spent["DIP"] / spent["SM"]
+    record.at_least("seconds, DIP / SM: sort-merge is better", "above 1 x", better, 1, 0.8)
+    record.at_most("seconds, DIP / SM: DIP is competitive", "a few times", better, 5, 20)
+
+
+@figure(
+    "dip",
+    "29",
+    "Data that grow: block k of the history holds k times as many tuples",
+    statement="On disk DIP is the only robust one. In memory the sweepline and the timeline index do well, since the "
+    "history is short.",
+    x=Axis("blocks of the history"),
+    y=COST,
+    sizes={"tiny": (2, 300), "small": (8, 3_000), "full": (14, 20_000)},
+    learned=BLOCKS + " Blocks of the history have fewer granules than the paper's 100,000.",
+)
+def growing(record: Record, size) -> None:
+    most, granules = size
+    numbers = tuple(range(1, most + 1, max(1, most // 4)))
+
+    def make(number: int) -> tuple[Periods, Periods]:
+        if number == 200:
+            return feed(200, 1), feed(200, 2)
+        return growing_blocks(number, granules, 1), growing_blocks(number, granules, 2)
+
+    names = ("DIP", "Sweep", "TimeLine", "SM", "OIP")
+    spent = race_over(record, numbers, make, names, MEMORY, limit=60)
+    fetched: dict[str, int] = {}
+    for number in numbers:
+        fetched = blocks(*make(number), names)
+        for name, count in fetched.items():
+            record.point(name, number, count, DISK)
+    for rival in ("Sweep", "TimeLine", "SM", "OIP"):
+        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 1.5)
+    quick = spent["DIP"] / min(spent["Sweep"], spent["TimeLine"])
+    record.at_least("seconds, DIP / the better of Sweep and TimeLine", "about 1 x or more", quick, 0.8, 0.5)
+
+
+@figure(
+    "dip",
+    "30",
+    "m outer partitions at once: join and anti-join on disk",
+    statement="With more partitions at once a join fetches half as much, since the outer side must be read as often "
+    "in any case; an anti-join a tenth.",
+    x=Axis("m", log=True),
+    y=Axis("blocks fetched", log=True),
+    sizes={
+        "tiny": (1_000, (1, 4)),
+        "small": (50_000, (1, 2, 4, 8, 16, 32)),
+        "full": (500_000, (1, 2, 4, 8, 16, 32, 64)),
+    },
+    learned=BLOCKS,
+)
+def at_once(record: Record, size) -> None:
+    count, numbers = size
+    left, right = feed(count, 1), feed(count, 2)
+    parts, room = (dip.partition(*left), dip.partition(*right)), max(numbers) + pool_room(left, right)
+    for told, whole in (("join", False), ("anti-join", True)):
+        found = []
+        for m in numbers:
+            found.append(merged_partitions(*parts, m, room, whole_inner=whole))
+            record.point(told, m, found[-1])
+        gain = found[0] / found[-1]
+        if whole:
+            record.at_least("anti-join: one at a time / the most", "10 x", gain, 8, 3)
+        else:
+            record.at_least("join: one at a time / the most", "2 x", gain, 1.7, 1.2)
+    merged = {dip_merge.count_merged(*parts, m, pairs=True).results for m in numbers}
+    assert len(merged) == 1
+    record.checked("pairs do not depend on m")
+
+
+@figure(
+    "dip",
+    "31",
+    "The worst case: all tuples overlap, so each is a partition of its own",
+    statement="With a thousandth of the partitions at once DIP is as fast as the sweepline; OIP and sort-merge, "
+    "which read rows in order, are slightly faster.",
+    x=Axis("m", log=True),
+    y=Axis("seconds", log=True),
+    sizes={
+        "tiny": (300, (1, 8)),
+        "small": (3_000, (1, 3, 10, 30, 100)),
+        "full": (10_000, (1, 3, 10, 30, 100, 300, 1_000)),
+    },
+)
+def worst_case(record: Record, size) -> None:
+    count, numbers = size
+    left, right = nested(count), nested(count)
+    ways = {f"{m}": partial(dip_join, m=m) for m in numbers} | {name: JOINS[name] for name in ("Sweep", "SM", "OIP")}
+    contest = Contest(ways)
+    contest.warm(nested(20), nested(20))
+    spent = contest.race(left, right)
+    for m in numbers:
+        record.point("DIP", m, spent[str(m)])
+        for name in ("Sweep", "SM", "OIP"):
+            record.point(name, m, spent[name])
+    record.checked("all find every pair")
+    few = str(min(numbers, key=lambda m: abs(m - max(1, count // 1_000))))
+    record.at_most(f"DIP with m = {few} / Sweep", "1 x", spent[few] / spent["Sweep"], 1.3, 5)
+    best = min(spent[str(m)] for m in numbers)
+    record.at_least("DIP, best m / SM", "slightly above 1 x", best / spent["SM"], 0.9, 0.5)
