@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lowest bench reproduce fuzz stress browser clean
+.PHONY: help setup demo test check docs pictures lowest bench reproduce fuzz stress browser clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -27,6 +27,14 @@ check: $(READY) ## lint, formatting, types (of tests and benchmarks, too), impor
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+docs: $(READY) ## build the site in out/site: strict, every link checked, nothing loaded from elsewhere
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[docs]"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@$(BIN)/python scripts/site/check.py out/site
+
+pictures: $(READY) ## make the pictures of the documentation anew, from the code of its pages
+	@PYTHONPATH=tests $(BIN)/python -m pages
 
 lowest: $(READY) ## try the lowest versions that pyproject.toml allows, in an environment of their own
 	@bash scripts/lowest.sh "$(BIN)" "$(VENV)-lowest"

@@ -1,18 +1,18 @@
 """The documentation is true: examples print what they show, files are sound, links lead somewhere."""
 
-import doctest
 import re
 import shlex
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
+import yaml
 
+from pages import PAGES, PICTURES, ROOT, blocks, content, named, needs_spark, pictures_shown, programs, run
 from timeloom.cli.main import program
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.streams.check import load_file
 
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SECRETS = {"DB_PASSWORD": "hush"}
 """The variables that pipelines of the documentation name."""
 
@@ -22,34 +22,6 @@ PATH_ROOTS = (ROOT, ROOT / "src/timeloom", ROOT / "src/timeloom/engines/spark")
 PAST = ("CHANGELOG.md",)
 """Pages that speak of what was."""
 
-
-def named(page):
-    return str(page.relative_to(ROOT))
-
-
-def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
-
-
-def needs_spark(page):
-    return any(re.search(r"\bspark\b", block) for block in blocks(page, "python"))
-
-
-def run(page, names):
-    """Run a page's blocks one after the other, as a reader would; those with prompts must print what they show."""
-    told = []
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    for number, block in enumerate(blocks(page, "python"), start=1):
-        name = f"{named(page)}, block {number}"
-        if ">>>" in block:
-            test = doctest.DocTestParser().get_doctest(block, names, name, str(page), 0)
-            runner.run(test, out=told.append, clear_globs=False)
-            names.update(test.globs)
-        else:
-            exec(compile(block, name, "exec"), names)
-    assert not told, "".join(told)
-
-
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 LOCAL = [page for page in WITH_PYTHON if not needs_spark(page)]
 
@@ -58,6 +30,30 @@ LOCAL = [page for page in WITH_PYTHON if not needs_spark(page)]
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(page, {})
+    for picture in tmp_path.glob("*.svg"):
+        assert picture.name in pictures_shown(page), f"{picture.name} is made and not shown"
+        assert content(picture) == content(PICTURES / picture.name), f"{picture.name} is stale: make pictures"
+
+
+def test_every_picture_is_made_by_the_page_that_shows_it():
+    """A page that shows a picture saves it; a front page may show it, too. No other picture is kept."""
+    made = {picture for page in PAGES for block in blocks(page, "python") for picture in re.findall(r"\w+\.svg", block)}
+    shown = {picture for page in PAGES for picture in pictures_shown(page)}
+    assert {file.name for file in PICTURES.glob("*")} == shown
+    assert shown <= made
+
+
+@pytest.mark.spark
+@pytest.mark.processes
+@pytest.mark.parametrize("page", [page for page in PAGES if programs(page)], ids=named)
+def test_programs_run_by_themselves(page, tmp_path):
+    """As a newcomer runs them: in a shell that knows nothing of the environment, by its Python alone."""
+    for name, text, printed in programs(page):
+        (tmp_path / name).write_text(text)
+        plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path)}
+        command = [sys.executable, name]
+        answer = subprocess.run(command, cwd=tmp_path, env=plain, capture_output=True, text=True, check=False)
+        assert (answer.returncode, answer.stdout) == (0, printed), answer.stderr
 
 
 @pytest.mark.spark
@@ -116,7 +112,8 @@ def test_every_block_is_looked_at():
     """A block without a language is a drawing; one in a language that is not tried would go stale unseen."""
     for page in PAGES:
         languages = re.findall(r"^```(.*)$", page.read_text(), re.M)[::2]
-        assert set(languages) <= {"", "python", "yaml", "sh"}, named(page)
+        languages = {"python" if language.startswith("python title=") else language for language in languages}
+        assert languages <= {"", "python", "yaml", "sh"}, named(page)
 
 
 def anchors(page):
@@ -152,6 +149,20 @@ def test_modules_in_tables_of_folders_exist(page):
             assert any([*(start / folder).glob(module)] for start in PATH_ROOTS), f"{folder}/{module}"
 
 
+def pages_of(entries):
+    """The pages that the site's navigation names."""
+    for entry in entries:
+        one = entry if isinstance(entry, str) else next(iter(entry.values()))
+        yield from [one] if isinstance(one, str) else pages_of(one)
+
+
+def test_the_site_has_every_page():
+    """A page of docs/ without a place in the navigation of mkdocs.yml would fail `make docs`."""
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(), yaml.BaseLoader)
+    wanted = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert set(pages_of(site["nav"])) == wanted | {"index.md", "contributing.md", "changelog.md"}
+
+
 def test_pages_are_reached_from_the_first():
     """From README.md, by links, a reader comes to every page."""
     seen, ahead = set(), [ROOT / "README.md"]
@@ -160,4 +171,4 @@ def test_pages_are_reached_from_the_first():
         seen.add(page)
         links = re.findall(r"\]\(([^)#\s]+\.md)", page.read_text())
         ahead += [found for link in links if (found := (page.parent / link).resolve()) not in seen]
-    assert {named(page) for page in PAGES} - {named(page) for page in seen} == set(PAST)
+    assert {named(page) for page in PAGES} - {named(page) for page in seen} == set()

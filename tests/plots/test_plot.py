@@ -48,6 +48,21 @@ def test_few_periods_are_bars_in_lanes_and_open_ends_reach_beyond_all():
     assert "3 rows in 2 lanes" in repr(plot)
 
 
+def test_groups_have_lanes_of_their_own_with_their_names():
+    rows = pa.table({"room": ["b", None, "b", "'a\"]"], "start": [0, 0, 1, 0], "end": [4, 2, 3, 9]})
+    plot = tl.plot(rows, by="room", color="room")
+    assert [bar["lane"] for bar in values(plot)] == [0, 2, 1, 3]
+    axis = plot.spec["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["values"] == [0, 2, 3]
+    assert [name for name in ("b", "None", "'a\"]") if f">{name}</text>" not in plot.svg()] == []
+
+
+def test_instants_are_wide_enough_to_be_seen():
+    instants = pa.table({"at": [0, 500_000, 1_000_000]})
+    bars = values(tl.plot(instants, period="at", width=500))
+    assert [round(bar["end"] - bar["start"]) for bar in bars] == [4000, 4000, 4000]
+
+
 @given(PERIODS)
 def test_lanes_never_overlap_and_are_as_few_as_rows_are_deep(rows):
     starts = np.array([start for start, _, _ in rows])
@@ -94,6 +109,8 @@ def test_versions_are_rectangles_with_a_window():
     plot = tl.plot(VERSIONS, window=((2, 4), (11, 13)))
     assert plot.kind == "rectangles"
     assert values(plot, 1) == [{"sys_start": 2, "sys_end": 4, "app_start": 11, "app_end": 13}]
+    coloured = tl.plot(VERSIONS.append_column("fee", pa.array([5, 7])), color="fee")
+    assert [row["color"] for row in values(coloured)] == [5, 7]
 
 
 @pytest.mark.parametrize(

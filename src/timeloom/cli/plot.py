@@ -18,7 +18,8 @@ from timeloom.errors import UsageError
 @click.option("-o", "--output", required=True, metavar="FILE", help="The picture: .html, .svg, .png or .json.")
 @click.option("--kind", type=click.Choice(["auto", "lanes", "steps", "histogram", "rectangles"]), default="auto")
 @click.option("--value", metavar="COLUMN", help="The numeric column of steps and histograms.")
-@click.option("--color", metavar="COLUMN", help="The column that colours lanes.")
+@click.option("--color", metavar="COLUMN", help="The column that colours lanes and rectangles.")
+@click.option("--by", metavar="COLUMN", help="The column that groups lanes.")
 @click.option("--period", default="start,end", show_default=True, metavar="START,END", help="The period columns.")
 @click.option("--sys-period", default="sys_start,sys_end", show_default=True, metavar="START,END")
 @click.option("--app-period", default="app_start,app_end", show_default=True, metavar="START,END")
@@ -37,7 +38,7 @@ def command(table: str, output: str, **given: Any) -> None:
     closed, open_end = given["closed"], given["open_end"]
     named = ("period", "sys_period", "app_period")
     periods: dict[str, Any] = {name: parse_period(name, given[name], closed, open_end) for name in named}
-    options = {name: given[name] for name in ("kind", "value", "color", "title", "width", "height")}
+    options = {name: given[name] for name in ("kind", "value", "color", "by", "title", "width", "height")}
     with working(f"drawing {table} → {output}"):
         rows = Reading.of(given).table(table)
         refuse_texts({table: rows}, list(periods.values()))

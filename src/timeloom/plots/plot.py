@@ -13,7 +13,7 @@ from timeloom.model.period import Period, PeriodLike
 from timeloom.operators.depth import depth
 from timeloom.plots import specs
 from timeloom.plots.drawing import Plot
-from timeloom.plots.reduction import MOST, Times, bin_edges, bucketed, packed, read_times, shown
+from timeloom.plots.reduction import MOST, Times, bin_edges, bucketed, grouped_lanes, read_times, shown
 
 Kind = Literal["auto", "lanes", "steps", "histogram", "rectangles"]
 
@@ -25,6 +25,7 @@ def plot(
     *,
     value: str | None = None,
     color: str | None = None,
+    by: str | None = None,
     period: PeriodLike = ("start", "end"),
     sys_period: PeriodLike = ("sys_start", "sys_end"),
     app_period: PeriodLike = ("app_start", "app_end"),
@@ -48,7 +49,9 @@ def plot(
     value
         The numeric column of steps and histograms.
     color
-        A column that colours lanes.
+        A column that colours lanes and rectangles.
+    by
+        A column that groups lanes: each of its values has lanes of its own, with its name beside them.
     period, sys_period, app_period
         The period columns; the latter two for rectangles.
     window
@@ -74,15 +77,15 @@ def plot(
     chosen = kind if kind != "auto" else _fitting(names, value, Period.of(period), both)
     if chosen in ("steps", "histogram") and value is None:
         raise UsageError(f"kind={chosen!r} needs value=, the numeric column to draw")
-    require_columns(names, [column for column in (value, color) if column is not None], "input")
+    require_columns(names, [column for column in (value, color, by) if column is not None], "input")
     size = (title, width, height)
     if chosen == "histogram":
         return _histogram(df, str(value), size)
     if chosen == "rectangles":
-        return _rectangles(df, both, window, size)
+        return _rectangles(df, both, color, window, size)
     if chosen == "steps":
         return _steps(df, str(value), Period.of(period), size)
-    return _lanes(df, color, Period.of(period), size)
+    return _lanes(df, (color, by), Period.of(period), size)
 
 
 def _fitting(names: list[str], value: str | None, period: Period, both: tuple[Period, Period]) -> str:
@@ -103,23 +106,41 @@ def _few(df: Any) -> pa.Table | None:
     return table if table.num_rows <= MOST else None
 
 
-def _lanes(df: Any, color: str | None, period: Period, size: Any) -> Plot:
+def _lanes(df: Any, columns: tuple[str | None, str | None], period: Period, size: Any) -> Plot:
     table = _few(df)
     if table is None:
         found = depth(df, period=period, name="active")
         return _band(found, "active", period, size, "density")
+    color, by = columns
     times = read_times(table, period)
-    lanes = packed(times.starts, times.ends)
+    lanes, names = grouped_lanes(times, None if by is None else _values(times.table, by))
     rows = [
         {"start": start, "end": end, "lane": lane, **texts}
-        for start, end, lane, texts in zip(*_spans(times), lanes, _texts(times.table), strict=True)
+        for start, end, lane, texts in zip(*_visible(times, size[1]), lanes, _texts(times.table), strict=True)
     ]
-    if color is not None:
-        for row, one in zip(rows, times.table[color].to_pylist(), strict=True):
-            row["color"] = one if isinstance(one, int | float | str | None) else str(one)
+    _coloured(rows, times.table, color)
     told = f"{len(rows):,} rows in {max(lanes, default=-1) + 1:,} lanes"
-    spec = specs.lanes(_frame(size, "periods", told), rows, times.axis, (period.start, period.end), color)
+    spec = specs.lanes(_frame(size, "periods", told), rows, times.axis, (period.start, period.end), color, names)
     return Plot(spec, "lanes")
+
+
+def _coloured(rows: list[dict[str, Any]], table: pa.Table, color: str | None) -> None:
+    if color is not None:
+        for row, one in zip(rows, _values(table, color), strict=True):
+            row["color"] = one
+
+
+def _values(table: pa.Table, column: str) -> list[Any]:
+    """Values as a picture can have them."""
+    found = table[column].to_pylist()
+    return [one if isinstance(one, int | float | str | None) else str(one) for one in found]
+
+
+def _visible(times: Times, width: int) -> tuple[list[float], list[float]]:
+    """Starts and ends; what is narrower than two pixels, such as an instant, is drawn with these."""
+    starts, ends = _spans(times)
+    least = 2 * (max(ends, default=0) - min(starts, default=0)) / width
+    return starts, [max(end, start + least) for start, end in zip(starts, ends, strict=True)]
 
 
 def _texts(table: pa.Table) -> list[dict[str, str]]:
@@ -201,13 +222,14 @@ def _histogram(df: Any, value: str, size: Any) -> Plot:
     return Plot(specs.histogram(frame, rows, value), "histogram")
 
 
-def _rectangles(df: Any, both: tuple[Period, Period], window: Any, size: Any) -> Plot:
+def _rectangles(df: Any, both: tuple[Period, Period], color: str | None, window: Any, size: Any) -> Plot:
     table = _few(df)
     if table is None:
         raise UsageError(f"rectangles of more than {MOST} rows hide each other; choose rows first, by key or window")
     sys, app = (read_times(table, one) for one in both)
     spans = zip(*_spans(sys), *_spans(app), strict=True)
     rows = [dict(zip(("sys_start", "sys_end", "app_start", "app_end"), span, strict=True)) for span in spans]
+    _coloured(rows, sys.table, color)
     drawn = None
     if window is not None:
         ticks = [
@@ -218,4 +240,4 @@ def _rectangles(df: Any, both: tuple[Period, Period], window: Any, size: Any) ->
         drawn = dict(zip(("sys_start", "sys_end", "app_start", "app_end"), ticks, strict=True))
     names = tuple(f"{one.start} – {one.end}" for one in both)
     frame = _frame(size, "versions", f"{len(rows):,} versions over two times")
-    return Plot(specs.rectangles(frame, rows, (sys.axis, app.axis), (names[0], names[1]), drawn), "rectangles")
+    return Plot(specs.rectangles(frame, rows, (sys.axis, app.axis), (names[0], names[1]), drawn, color), "rectangles")

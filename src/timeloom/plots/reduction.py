@@ -47,13 +47,13 @@ def read_times(table: pa.Table, period: Period, side: str = "input") -> Times:
 
 
 def closed_ends(starts: Ticks, ends: Ticks) -> Ticks:
-    """Open ends reach a little beyond all other instants."""
+    """Open ends reach beyond all other instants, far enough for rows that have only begun to be seen."""
     is_open = ends == FOREVER
     if not is_open.any():
         return ends
     known = np.concatenate([starts, ends[~is_open]])
     last, first = int(known.max()), int(known.min())
-    return np.where(is_open, last + max(1, (last - first) // 20), ends)
+    return np.where(is_open, last + max(1, (last - first) // 8), ends)
 
 
 def shown(ticks: Ticks, axis: Axis) -> list[float]:
@@ -79,6 +79,21 @@ def packed(starts: Ticks, ends: Ticks) -> list[int]:
         lanes[row] = lane
         heappush(busy, (int(ends[row]), lane))
     return lanes
+
+
+def grouped_lanes(times: Times, groups: list[Any] | None) -> tuple[list[int], dict[int, str]]:
+    """The lane of each row, and the name of each group at its first lane; groups follow each other as they come."""
+    if groups is None:
+        return packed(times.starts, times.ends), {}
+    lanes, names, first = [0] * len(groups), {}, 0
+    for group in dict.fromkeys(groups):
+        rows = [row for row, one in enumerate(groups) if one == group]
+        found = packed(times.starts[rows], times.ends[rows])
+        for row, lane in zip(rows, found, strict=True):
+            lanes[row] = first + lane
+        names[first] = str(group)
+        first += max(found) + 1
+    return lanes, names
 
 
 def edges(first: int, last: int) -> Ticks:

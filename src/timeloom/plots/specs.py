@@ -1,5 +1,6 @@
 """Vega-Lite specifications of each kind of picture."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,10 @@ from timeloom.model.ticks import Axis
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 BLUE, WINDOW = "#3b6fb6", "#d95f02"
-LANE, MOST_COLOURS = 14, 20
+ROOMY = {"labelFlush": False, "labelSeparation": 10, "titlePadding": 10}
+"""Labels of an axis that stay apart where letters are wider than the renderer thinks."""
+
+LANE, MOST_COLOURS = 18, 20
 """The height of a lane, and how many values may have a colour each."""
 
 
@@ -27,6 +31,7 @@ class Frame:
             "title": {"text": self.title, "subtitle": self.subtitle, "anchor": "start"},
             "width": self.width,
             "height": self.height or height,
+            "padding": {"left": 16, "top": 5, "bottom": 5, "right": 30},  # names fit where letters are wide, too
             "layer": layers,
             "config": {"view": {"stroke": None}, "font": "sans-serif"},
         }
@@ -40,23 +45,37 @@ def time_field(name: str, axis: Axis, title: str) -> dict[str, Any]:
             "type": "quantitative",
             "title": title,
             "scale": {"zero": False, "nice": False},
-            "axis": {"tickMinStep": 1},
+            "axis": {"tickMinStep": 1, **ROOMY},
         }
-    return {"field": name, "type": "temporal", "title": title, "scale": {"type": "utc", "nice": False}}
+    return {"field": name, "type": "temporal", "title": title, "scale": {"type": "utc", "nice": False}, "axis": ROOMY}
 
 
-def lanes(frame: Frame, rows: list[dict[str, Any]], axis: Axis, names: tuple[str, str], color: str | None) -> Any:
-    """Bars in lanes."""
+def lanes(
+    frame: Frame,
+    rows: list[dict[str, Any]],
+    axis: Axis,
+    names: tuple[str, str],
+    color: str | None,
+    groups: dict[int, str] | None = None,
+) -> Any:
+    """Bars in lanes; groups have their names beside their first."""
     deepest = max((row["lane"] for row in rows), default=0) + 1
     encoding: dict[str, Any] = {
         "x": time_field("start", axis, " – ".join(names)),
         "x2": {"field": "end"},
-        "y": {"field": "lane", "type": "ordinal", "axis": None},
+        "y": {"field": "lane", "type": "ordinal", "title": None, "axis": _named_lanes(groups or {})},
         "tooltip": [{"field": name} for name in (rows[0] if rows else {}) if name not in ("start", "end", "lane")],
         "color": _color(rows, color),
     }
     bars = {"mark": {"type": "bar", "cornerRadius": 2}, "data": {"values": rows}, "encoding": encoding}
     return frame.around([bars], max(40, LANE * deepest))
+
+
+def _named_lanes(groups: dict[int, str]) -> dict[str, Any] | None:
+    if not groups:
+        return None
+    names = json.dumps({str(lane): name for lane, name in groups.items()})
+    return {"labelExpr": f"{names}[datum.value]", "values": list(groups), "ticks": False, "domain": False}
 
 
 def _color(rows: list[dict[str, Any]], color: str | None) -> dict[str, Any]:
@@ -105,6 +124,7 @@ def rectangles(
     axes: tuple[Axis, Axis],
     names: tuple[str, str],
     window: dict[str, Any] | None,
+    color: str | None = None,
 ) -> Any:
     """Versions over two axes, each from when to when it was believed and held; a window drawn over them."""
     encoding = {
@@ -114,9 +134,9 @@ def rectangles(
         "y2": {"field": "app_end"},
     }
     drawn = {
-        "mark": {"type": "rect", "opacity": 0.35, "color": BLUE, "stroke": BLUE},
+        "mark": {"type": "rect", "fillOpacity": 0.35, "stroke": "#444"},
         "data": {"values": rows},
-        "encoding": encoding,
+        "encoding": {**encoding, "color": _color(rows, color)},
     }
     layers = [drawn]
     if window is not None:
