@@ -33,9 +33,15 @@ def needs_spark(page: Path) -> bool:
 
 
 def programs(page: Path) -> list[tuple[str, str, str]]:
-    """Whole programs: the name of each file, its text, and what it prints, which stands in the next block."""
-    shape = r'^```python title="([\w.]+)"\n(.*?)^```$.*?^```\n(.*?)^```$'
-    return re.findall(shape, page.read_text(), re.M | re.S)
+    """Whole programs: the name of each file, its text, and what it prints: the next block without a language."""
+    fences = re.findall(r"^```(.*)\n(.*?)^```$", page.read_text(), re.M | re.S)
+    found = []
+    for number, (language, text) in enumerate(fences):
+        title = re.fullmatch(r'python title="([\w.]+)"', language)
+        if title:
+            printed = next(output for kind, output in fences[number:] if not kind)
+            found.append((title[1], text, printed))
+    return found
 
 
 def run(page: Path, names: dict[str, Any]) -> None:
