@@ -34,7 +34,7 @@ def needs_spark(page: Path) -> bool:
 
 def programs(page: Path) -> list[tuple[str, str, str]]:
     """Whole programs: the name of each file, its text, and what it prints: the next block without a language."""
-    fences = re.findall(r"^```(.*)\n(.*?)^```$", page.read_text(), re.M | re.S)
+    fences = re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(), re.M | re.S)
     found = []
     for number, (language, text) in enumerate(fences):
         title = re.fullmatch(r'python title="([\w.]+)"', language)

@@ -39,7 +39,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links to where their targets are on the site; sessions of the interpreter are coloured as such."""
     place = page.file.src_uri
     if place == "api/README.md":
-        markdown += reference.overview()
+        markdown += "\n" + reference.overview()
     source = {there: here for here, there in FROM_ROOT.items()}.get(place, f"docs/{place}")
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.M | re.S)
     parts[::2] = [LINK.sub(lambda found: _led(found, source, place), part) for part in parts[::2]]
