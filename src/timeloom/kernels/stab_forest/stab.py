@@ -145,7 +145,7 @@ def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Ticks
     """Write what lasts beyond t of a tail in runs, which are as long as the digits of its size."""
     level = 31
     while begin < stop:
-        while begin + (1 << level) > stop:
+        while stop - begin < 1 << level:
             level -= 1
         after = begin + (1 << level)
         position = after - 1
@@ -222,7 +222,7 @@ def count_tail(forest: Forest, begin: int, stop: int, t: int) -> int:
         return count_own(forest.ends, begin, stop, t)
     found, level = 0, 31
     while begin < stop:
-        while begin + (1 << level) > stop:
+        while stop - begin < 1 << level:
             level -= 1
         found += count_own(forest.ends, begin, begin + (1 << level), t)
         begin += 1 << level
