@@ -184,10 +184,14 @@ class _StreamJoin(TypedDict, total=False):
     how: str
     delta: Span | str | None
     epsilon: Span | str | None
-    watermark: str | None
+    watermark: str | Mapping[str, str | None] | None
     left_arrives: str
     right_arrives: str
-    columns: dict[str, str] | None
+    columns: str | Sequence[str] | dict[str, str] | None
+    suffixes: tuple[str, str]
+    overlap: bool | Literal["length"]
+    where: str | None
+    event_columns: dict[str, str] | None
 
 @overload
 def as_of(left: _F, right: object = None, *, on_invalid: _Kept = "error", **options: Unpack[_AsOf]) -> _F: ...

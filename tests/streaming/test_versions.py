@@ -16,6 +16,8 @@ from timeloom.streaming.versions import STEPS, migrated, require_known
 WRITTEN = {
     4: "eNpbYVbNl7ZM0HflpOufLbcL9lxyfOBx6t5yxYMZh20KfngbMzJAACsazYRGMzOgApg4C5RmRFPHiSb+HwLq0fUxELCPCYf5jAT0o6tnZ8AOY"
     "OrZ0PgMaOaguwvmHxjNiMMdaOY1wGh0exlxuA9mPg73N6C7l4VAODIQaR+MBgC/Pj7r",
+    5: "eNqznBGjvt3Shuvprbt/Ly1YwnzJ8YHHqXvLFQ9mHLYp+OFtzMgAAaxoNBMazcyACmDiLFCaEU0dJ5r4fwioR9fHQMA+JhzmMxLQj66enQE7"
+    "gKlnQ+MzoJmD7i6Yf2A0Iw53oJnXAKPR7WXE4T6Y+Tjc34DuXhYc8YPLX7jsg9Ho8gCakz/F",
 }
 """Left rows 1 and 2, open since 2 and 3; right row 7 since 0, and 8 from 1 to 3; a start of left row 3 at 9 is held."""
 

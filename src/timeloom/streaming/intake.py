@@ -1,13 +1,13 @@
 """How events enter a stream: held until their instant is complete, matched by id, refused with a reason."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.streaming.arrival import ACCEPTED, Columns, by_time, merged
+from timeloom.kernels.streaming.arrival import ACCEPTED, LATE, UNNUMBERED, Columns, by_time, merged
 from timeloom.kernels.streaming.gapless import Cells
 from timeloom.kernels.streaming.layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
@@ -30,13 +30,21 @@ REASONS = (
 """What a verdict means."""
 
 
+Until = int | tuple[int | None, int | None] | None
+"""The last complete instant: of both sides, of each (None: as before), or as the events say."""
+
+
 class Events(NamedTuple):
-    """A batch of one side. Separate endpoints: ``times`` and ``starting``. Whole rows: ``times`` and ``ends``."""
+    """A batch of one side. Separate endpoints: ``times`` and ``starting``. Whole rows: ``times`` and ``ends``.
+
+    ``numbers`` tell events apart, if anyone asks: each is larger than those of all events before.
+    """
 
     ids: Ids
     times: Ticks
     starting: NDArray[np.bool_]
     ends: Ticks
+    numbers: Ids | None = None
 
     @classmethod
     def endpoints(cls, ids: Ids, times: Ticks, starting: NDArray[np.bool_]) -> "Events":
@@ -56,11 +64,23 @@ class Events(NamedTuple):
 
     def pick(self, which: NDArray[np.generic]) -> "Events":
         """Some of the events."""
-        return Events(*(column[which] for column in self))
+        return Events(*(None if column is None else column[which] for column in self))  # type: ignore[arg-type]
+
+    @property
+    def row_numbers(self) -> Ids:
+        """The numbers of the events, which say so where there are none."""
+        return np.full(self.ids.size, UNNUMBERED) if self.numbers is None else self.numbers
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All columns."""
+        return *self[:4], self.row_numbers
 
     def and_then(self, more: "Events") -> "Events":
         """These events and more."""
-        return Events(*(np.concatenate(pair) for pair in zip(self, more, strict=True))) if self.ids.size else more
+        if not self.ids.size:
+            return more
+        return Events(*(np.concatenate(pair) for pair in zip(self.arrays, more.arrays, strict=True)))
 
 
 class Tally(NamedTuple):
@@ -82,10 +102,11 @@ class Refused(NamedTuple):
 
 @dataclass
 class Side:
-    """How one side arrives, and its events of instants not yet complete."""
+    """How one side arrives, its last complete instant, and its events of instants that are not complete on both."""
 
     arrival: str
     held: Events = field(default_factory=Events.none)
+    clock: int = MIN_TICK
 
     def known(self, events: Events) -> Ticks:
         """When these events become known."""
@@ -93,21 +114,32 @@ class Side:
 
 
 class Intake:
-    """The entrance of a stream with two sides."""
+    """The entrance of a stream with two sides.
 
-    def __init__(self, left: str = EVENTS, right: str = EVENTS) -> None:
+    An instant is complete once it is on both sides, of which each has a clock of its own. ``lateness`` says how long
+    events of a side may come after later ones, if nobody promises that its instants are complete.
+    """
+
+    def __init__(self, left: str = EVENTS, right: str = EVENTS, lateness: tuple[int, int] | None = None) -> None:
         self.sides = (Side(left), Side(right))
         self.clock = MIN_TICK
+        self.lateness = lateness
+        self._promised = (MIN_TICK, MIN_TICK)
 
     def held(self) -> list[NDArray[np.int64]]:
         """The events of either side that wait for their instants, as arrays."""
-        return [np.array([column.astype(np.int64) for column in side.held]) for side in self.sides]
+        return [np.array([column.astype(np.int64) for column in side.held.arrays]) for side in self.sides]
 
-    def restore(self, clock: int, *held: NDArray[np.int64]) -> None:
-        """Go on from a clock and from events that wait."""
-        self.clock = clock
-        for side, (ids, times, starting, ends) in zip(self.sides, held, strict=True):
-            side.held = Events(ids, times, starting.astype(np.bool_), ends)
+    @property
+    def clocks(self) -> tuple[int, int]:
+        """The last complete instant of either side."""
+        return max(self.clock, self.sides[0].clock), max(self.clock, self.sides[1].clock)
+
+    def restore(self, clocks: tuple[int, int, int], *held: NDArray[np.int64]) -> None:
+        """Go on from the clocks of both sides and of either, and from events that wait."""
+        self.clock, *own = clocks
+        for side, clock, (ids, times, starting, ends, numbers) in zip(self.sides, own, held, strict=True):
+            side.held, side.clock = Events(ids, times, starting.astype(np.bool_), ends, numbers), clock
 
     @property
     def waiting(self) -> int:
@@ -120,37 +152,78 @@ class Intake:
         held = [int(side.known(side.held).min()) for side in self.sides if side.held.ids.size]
         return min(held, default=FOREVER)
 
-    def complete(self, left: Events, right: Events, until: int | None) -> int:
-        """The last instant of which no more events can come."""
-        if until is not None:
-            return max(until, self.clock)
-        batches = zip(self.sides, (left, right), strict=True)
-        latest = [int(side.known(events).max()) for side, events in batches if events.ids.size]
-        return max([self.clock, *(instant - 1 for instant in latest)])
+    def complete(self, left: Events, right: Events, until: Until) -> int:
+        """The last instant of which no more events can come, on either side."""
+        self._promised = self._promise((left, right), until)
+        return max(self.clock, min(self._promised))
+
+    def _promise(self, batches: tuple[Events, Events], until: Until) -> tuple[int, int]:
+        """The last complete instant of either side."""
+        own = self.clocks
+        if isinstance(until, int):
+            return max(until, own[0]), max(until, own[1])
+        if until is None:
+            until = self._from_events(batches)
+        left, right = (clock if told is None else max(told, clock) for told, clock in zip(until, own, strict=True))
+        return left, right
+
+    def _from_events(self, batches: tuple[Events, Events]) -> tuple[int | None, int | None]:
+        """What events tell: all before the latest one is complete; with a lateness, each side speaks for itself."""
+        latest = [
+            int(side.known(events).max()) - 1 if events.ids.size else None
+            for side, events in zip(self.sides, batches, strict=True)
+        ]
+        if self.lateness is None:
+            told = max((instant for instant in latest if instant is not None), default=None)
+            return told, told
+        left, right = (
+            None if instant is None else max(instant - late, MIN_TICK)
+            for instant, late in zip(latest, self.lateness, strict=True)
+        )
+        return left, right
 
     def take(self, left: Events, right: Events, until: int) -> Cells:
         """The events of both sides up to an instant, laid out for the sweep; what is wrong by itself has a verdict."""
         ours, theirs = (self._due(side, events, until) for side, events in zip(self.sides, (left, right), strict=True))
         whole = (self.sides[0].arrival != EVENTS, self.sides[1].arrival != EVENTS)
-        events = merged(ours, theirs, whole, self.clock)
+        events = merged(ours, theirs, whole)
         self.clock = max(until, self.clock)
+        for side, promised in zip(self.sides, self._promised, strict=True):
+            side.clock = max(side.clock, promised, self.clock)
         return events
 
     def _due(self, side: Side, events: Events, until: int) -> Columns:
-        """The events that are known by an instant, in order, where compiled code may write; others are held back."""
+        """The events that are known by an instant, in order, where compiled code may write; others are held back.
+
+        Late ones are due at once. They count as if they were of the last complete instant, at which nothing is left to
+        be done.
+        """
+        events = self._marked(side, events)
         batch = side.held.and_then(events)
-        known = side.known(batch)
+        known = self._known(side, batch)
         side.held = Events.none()
         if known.size and int(known.max()) > until:
             now = known <= until
             side.held, batch = batch.pick(~now), batch.pick(now)
-            known = side.known(batch)
+            known = known[now]
         if not by_time(known):
-            batch = batch.pick(np.argsort(known, kind="stable"))
-            known = side.known(batch)
+            order = np.argsort(known, kind="stable")
+            batch, known = batch.pick(order), known[order]
         ends = batch.ends if side.arrival != EVENTS else known
-        ids, known, starts, ends = (_writable(column) for column in (batch.ids, known, batch.times, ends))
-        return ids, known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"])
+        columns = (batch.ids, known, batch.times, ends, batch.row_numbers)
+        ids, known, starts, ends, numbers = (_writable(column) for column in columns)
+        return ids, known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"]), numbers
+
+    def _marked(self, side: Side, events: Events) -> Events:
+        """The same events, of which those that come too late say so."""
+        late = side.known(events) <= max(side.clock, self.clock)
+        return events._replace(numbers=np.where(late, LATE, events.row_numbers)) if late.any() else events
+
+    def _known(self, side: Side, events: Events) -> Ticks:
+        known = side.known(events)
+        if events.numbers is None or self.clock == MIN_TICK:
+            return known
+        return np.where(events.numbers == LATE, np.minimum(known, self.clock), known)
 
 
 def _writable(column: Ids) -> Ids:

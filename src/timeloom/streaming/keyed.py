@@ -1,17 +1,18 @@
 """Streaming joins with equality keys: one join on arrays for each key that is in use."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.key_types import as_key, common_type
+from timeloom.engines.tables.taking import taken
 from timeloom.errors import InvalidInputError
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids
+from timeloom.streaming.intake import Events, Ids, Until
 from timeloom.streaming.names import check_hashable, family, hashable
 from timeloom.streaming.operator import Emitted, EndpointJoin
 
@@ -58,13 +59,15 @@ class Keys:
                 as_key(table[name], common_type(kind, theirs) or kind, name)
         self._types[side] = types
 
-    def arrays(self, number: int | None, size: int) -> dict[str, pa.Array]:
-        """The key columns of this many rows of one key."""
-        types = self._result_types()
-        values = (None,) * len(self.columns) if number is None or not self.columns else self._values[number]
+    def arrays(self, numbers: Ids) -> dict[str, pa.Array]:
+        """The key columns of rows with the keys of these numbers."""
+        if not self.columns:
+            return {}
+        used, places = np.unique(numbers, return_inverse=True)
+        values = [self._values[number] for number in used.tolist()]
         return {
-            name: pa.repeat(_scalar(value, kind), size)
-            for name, value, kind in zip(self.columns, values, types, strict=True)
+            name: taken(_column([value[at] for value in values], kind), pa.array(places), name)
+            for at, (name, kind) in enumerate(zip(self.columns, self._result_types(), strict=True))
         }
 
     def _result_types(self) -> list[pa.DataType]:
@@ -95,6 +98,41 @@ class Keyed(NamedTuple):
 
     key: int
     emitted: Emitted
+
+
+PAIR = -1
+"""In place of a side: of both."""
+
+
+class Found(NamedTuple):
+    """Pairs and single rows of all keys, side by side: keys, rows (of a single row, twice), sides and instants."""
+
+    keys: Ids
+    lefts: Ids
+    rights: Ids
+    sides: Ids
+    instants: Ids
+
+    @classmethod
+    def of(cls, found: list[Keyed]) -> "Found":
+        """Lay out what is certain, key by key: pairs, then left rows, then right ones."""
+        parts: list[tuple[Ids, ...]] = [(np.empty(0, np.int64),) * 5]
+        for key, emitted in found:
+            if emitted.lefts.size:
+                parts.append(_part(key, emitted.lefts, emitted.rights, PAIR, emitted.instants))
+            parts += [_part(key, ids, ids, side, instants) for side, instants, ids in emitted.alone()]
+        if len(parts) == 2:
+            return cls(*parts[1])
+        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def pick(self, which: "NDArray[np.generic]") -> "Found":
+        """Some of them."""
+        return Found(*(column[which] for column in self))
+
+
+def _part(key: int, lefts: Ids, rights: Ids, side: int, instants: Ids) -> tuple[Ids, ...]:
+    size = instants.shape
+    return np.broadcast_to(np.int64(key), size), lefts, rights, np.broadcast_to(np.int64(side), size), instants
 
 
 class KeyedJoin(Guarded):
@@ -130,13 +168,13 @@ class KeyedJoin(Guarded):
         return np.concatenate([np.empty(0, np.int64), *(join.used_ids(side) for join in self._joins.values())])
 
     @guarded
-    def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: int | None = None) -> list[Keyed]:
+    def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
-        complete = self._clocks.complete(*events, until)
+        complete, before = self._clocks.complete(*events, until), self._clocks.clocks
         parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
         due = {key for key, join in self._joins.items() if join.next_instant <= complete}
-        found = [self._advance(key, parts, complete) for key in sorted(due.union(*parts))]
-        self._clocks.clock = max(complete, self._clocks.clock)
+        found = [self._advance(key, parts, complete, before) for key in sorted(due.union(*parts))]
+        self._clocks.take(Events.none(), Events.none(), complete)
         return found
 
     @guarded
@@ -146,9 +184,11 @@ class KeyedJoin(Guarded):
         self._clocks.clock, self._joins = FOREVER, {}
         return found
 
-    def _advance(self, key: int, parts: list[dict[int, Events]], complete: int) -> Keyed:
+    def _advance(self, key: int, parts: list[dict[int, Events]], complete: int, clocks: tuple[int, int]) -> Keyed:
         join = self._joins.get(key) or self._make()
         join.intake.clock = max(join.intake.clock, self._clocks.clock)
+        for side, clock in zip(join.intake.sides, clocks, strict=True):
+            side.clock = max(side.clock, clock)
         left, right = (part.get(key, Events.none()) for part in parts)
         emitted = join.push(left, right, complete)
         if join.is_idle:
@@ -158,12 +198,12 @@ class KeyedJoin(Guarded):
         return Keyed(key, emitted)
 
 
-def _scalar(value: object, kind: pa.DataType) -> pa.Scalar:
-    """A value in a type that holds it; Arrow makes no decimals of floats, nor the other way, but casts them."""
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Values in a type that holds them; Arrow makes no decimals of floats, nor the other way, but casts them."""
     try:
-        return pa.scalar(value, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.scalar(value).cast(kind)
+        return pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.concat_arrays([pa.array([value]).cast(kind) for value in values])
 
 
 def _by_key(events: Events, keys: Ids) -> Iterator[tuple[int, Events]]:

@@ -18,7 +18,8 @@ from timeloom.streaming.intake import Events, Intake, refused
 from timeloom.streaming.keyed import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.opened import OpenRows
-from timeloom.streaming.readers import Columns, promised, read
+from timeloom.streaming.readers import promised, read
+from timeloom.streaming.wanted import Columns
 
 
 class LiveForest(Guarded):

@@ -35,6 +35,9 @@ from timeloom.kernels.streaming.layout import (
     COMING,
     CURSOR,
     DUE,
+    EVENT_HANDLE,
+    EVENT_SIDE,
+    EVERY,
     FAR,
     GETNEXT,
     HANDLES,
@@ -46,6 +49,7 @@ from timeloom.kernels.streaming.layout import (
     PLANNED,
     ROWS,
     SCANS,
+    STARTING,
     STATE_SIZE,
     TIME,
     WAITERS,
@@ -53,6 +57,7 @@ from timeloom.kernels.streaming.layout import (
     WANTED,
     WHOLE,
 )
+from timeloom.kernels.streaming.layout import ID as EVENT_ID
 from timeloom.kernels.streaming.open_rows import HANDLE, ID, empty_rows, refilled, rows_in
 from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.plain_sweep import sweep_plain
@@ -65,8 +70,9 @@ from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
-from timeloom.streaming.restoring import CLOCK, sound_arrays
+from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
+from timeloom.streaming.restoring import BEFORE as STORED_BEFORE
+from timeloom.streaming.restoring import LEFT_HANDLE, sound_arrays
 from timeloom.streaming.rules import directly, is_near, rules_of
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
@@ -91,6 +97,8 @@ class Emitted(NamedTuple):
     row_sides: Ids
     refused: tuple[Refused, ...]
     used: int = 0
+    ended: Cells = np.empty((4, 0), np.int64)
+    """Of numbered rows that have ended: their sides, their numbers, those of their ends, and when."""
 
     def alone(self) -> Iterator[tuple[int, Ticks, Ids]]:
         """The single rows of each side that has some: their instants and ids."""
@@ -106,7 +114,9 @@ class EndpointJoin(Guarded):
     Instants are ticks, and an instant is complete once no more of its events can come: when an event of a later
     instant arrives on either side, or when the caller says so (``until``). The order of events within one instant
     does not matter. ``lazy`` lets rows that become ready one after the other share a scan; ``counters`` tells what that
-    saves. Any number of threads may ask while others push.
+    saves. Where rows are ``numbered``, results have the numbers of their starts in place of ids. ``lateness`` is that
+    of `Intake`. Whoever judges ``every`` pair by more than its periods gets all pairs of the relation, and each row,
+    matched or not, once it can match no more. Any number of threads may ask while others push.
     """
 
     @checked
@@ -119,10 +129,15 @@ class EndpointJoin(Guarded):
         right: str = EVENTS,
         axis: Axis = Axis.INTEGER,
         lazy: bool = True,
+        numbered: bool = False,
+        every: bool = False,
+        lateness: tuple[int, int] | None = None,
     ) -> None:
         super().__init__()
         self.how = how = checked_how(how, left, right)
-        self.intake = Intake(left, right)
+        self.numbered = numbered
+        self._code = EVERY if every else HOWS.index(how)
+        self.intake = Intake(left, right, lateness)
         self.counters = Counters()
         boxes = relation.boxes(axis)
         self.query = (
@@ -130,7 +145,7 @@ class EndpointJoin(Guarded):
         )
         self._rules = rules_of(boxes, left, right)
         self._lazy = BUFFER if lazy else 1
-        self._plain = how == "inner" and left == right == EVENTS and is_near(self._rules)
+        self._plain = how == "inner" and not every and left == right == EVENTS and is_near(self._rules)
         self._directly = directly(self._rules) if self._plain else None
         self._pairs_per_event = 1.0
         self._opened = empty_rows(32)
@@ -173,9 +188,23 @@ class EndpointJoin(Guarded):
 
     @guarded
     def used_ids(self, side: int) -> Ids:
-        """The ids of a side's rows that are open or may still match, and of events held back."""
-        live, opened = contents(self._maps, side), rows_in(self._opened, side)
-        return np.concatenate([live[NAME], opened[:, ID], self.intake.sides[side].held.ids])
+        """The ids, or numbers, of a side's rows that are open or may still match, and of events held back."""
+        live, opened, held = contents(self._maps, side), rows_in(self._opened, side), self.intake.sides[side].held
+        if self.numbered:
+            return np.concatenate([live[KEY], opened[:, HANDLE], held.row_numbers])
+        return np.concatenate([live[NAME], opened[:, ID], held.ids])
+
+    @guarded
+    def kept_rows(self, side: int) -> Ids:
+        """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
+        live, opened, held = contents(self._maps, side), rows_in(self._opened, side), self.intake.sides[side].held
+        starts = held.row_numbers[held.starting]
+        return np.concatenate([live[KEY], opened[:, HANDLE], starts[starts >= 0]])
+
+    def next_number(self, side: int) -> int:
+        """A number that no row of a side has had, of those that anything still knows."""
+        held = self.intake.sides[side].held.row_numbers
+        return max(int(self._state[HANDLES + side]), int(held.max(initial=-1)) + 1)
 
     @property
     @guarded
@@ -188,7 +217,8 @@ class EndpointJoin(Guarded):
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The whole state as arrays, for `restore` on a join with the same options."""
         state = self._state
-        numbers = np.array([self.intake.clock, *state[[HANDLES, HANDLES + 1, BEFORE, FAR]]], np.int64)
+        kept = state[[HANDLES, HANDLES + 1, BEFORE, FAR]]
+        numbers = np.array([self.intake.clock, *kept, *self.intake.clocks], np.int64)
         opened = [rows_in(self._opened, side) for side in (0, 1)]
         maps = [contents(self._maps, side) for side in (0, 1)]
         plans, waiters = self._agenda[HEAP, : state[PLANNED]], self._waiters[:, : state[WAITERS]]
@@ -198,8 +228,9 @@ class EndpointJoin(Guarded):
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot; one that cannot be is a StorageError, and changes nothing."""
         stored = sound_arrays(state, (self.intake.sides[0].arrival, self.intake.sides[1].arrival))
-        self.intake.restore(int(stored.numbers[CLOCK]), stored.left_held, stored.right_held)
-        self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[CLOCK + 1 :]
+        clock, *_, left_clock, right_clock = stored.numbers.tolist()
+        self.intake.restore((clock, left_clock, right_clock), stored.left_held, stored.right_held)
+        self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[LEFT_HANDLE : STORED_BEFORE + 2]
         self._state[PLANNED], self._state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
         if self._state[FAR]:
             self._plain, self._directly = False, None
@@ -211,11 +242,11 @@ class EndpointJoin(Guarded):
 
     @checked
     @guarded
-    def push(self, left: Events, right: Events, until: int | None = None) -> Emitted:
+    def push(self, left: Events, right: Events, until: Until = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.
 
-        ``until`` promises that all events up to that instant have been given. Without it, the instants before the
-        latest event are complete.
+        ``until`` promises that all events up to that instant have been given, on both sides or on each. Without it, the
+        instants before the latest event are complete.
         """
         return self._advance(left, right, self.intake.complete(left, right, until))
 
@@ -223,7 +254,7 @@ class EndpointJoin(Guarded):
     def close(self) -> Emitted:
         """End both streams: what is open never ends."""
         emitted = self._advance(Events.none(), Events.none(), FOREVER)
-        for side, kept in enumerate(kept_sides(HOWS.index(self.how))):
+        for side, kept in enumerate(kept_sides(self._code)):
             if kept:
                 alive = contents(self._maps, side)
                 alone = alive[NAME][alive[MARK] != MATCHED]
@@ -240,22 +271,25 @@ class EndpointJoin(Guarded):
         state[SCANS] = state[GETNEXT] = state[CANDIDATES] = 0
         if complete == FOREVER or (len(events) and max(-int(events[0, KNOWN]), int(events[-1, KNOWN])) > NEAR_TICK):
             self._take_care()
+        given = events[:, EVENT_HANDLE].copy() if self.numbered else events[:0, EVENT_HANDLE]
         self._opened = admitted(events, self._opened, state)
-        bad, taken = refused(events), len(events)
+        bad, taken, ended = refused(events), len(events), _ended(events, given)
         if complete == FOREVER:
             events, self._opened = np.concatenate([events, endings(self._opened)]), empty_rows(32)
+        if self.numbered:
+            events[:, EVENT_ID] = events[:, EVENT_HANDLE]
         sweep = self._sweep_plain if self._plain else self._sweep
         pairs, rows = sweep(events, complete)
         self.counters.add(state[[SCANS, GETNEXT, CANDIDATES, PAIRS]], 0)
         used = taken - sum(len(some.verdicts) for some in bad)
-        return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], rows[2], bad, used)
+        return Emitted(pairs[0], pairs[1], pairs[2], rows[0], rows[1], rows[2], bad, used, ended)
 
     def _take_care(self) -> None:
         """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
         for side in self._unseen:
             opened = rows_in(self._opened, side)
             rows = np.zeros((AFTER, len(opened)), np.int64)
-            rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, ID]].T
+            rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, HANDLE if self.numbered else ID]].T
             rows[END], rows[FIRED] = FOREVER, MIN_TICK
             self._maps = with_room(self._maps, len(opened))
             fill(self._maps, side, rows)
@@ -265,7 +299,7 @@ class EndpointJoin(Guarded):
         pairs, rows, self._maps, self._agenda, self._waiters = advance(
             events,
             complete,
-            HOWS.index(self.how),
+            self._code,
             *self._rules,
             self._maps,
             self._agenda,
@@ -306,3 +340,12 @@ class EndpointJoin(Guarded):
         larger = np.empty((3, max(2 * pairs.shape[1], written + wanted, expected + expected // 4)), np.int64)
         larger[:, :written] = pairs[:, :written]
         return larger
+
+
+def _ended(events: Cells, given: Ids) -> Cells:
+    """The numbered rows that end by these events; ``given`` are the numbers of the events."""
+    if not given.size:
+        return np.empty((4, 0), np.int64)
+    over = (events[:, STARTING] == 0) & (events[:, EVENT_HANDLE] >= 0)
+    some = events[over]
+    return np.stack([some[:, EVENT_SIDE], some[:, EVENT_HANDLE], given[over], some[:, KNOWN]])

@@ -1,6 +1,5 @@
 """The streaming join as a stateful processor of Structured Streaming: one join per key, its state in RocksDB."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,17 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded
 from timeloom.kernels.streaming.arrival import UNREADABLE
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
+from timeloom.streaming.answering import Answers
 from timeloom.streaming.intake import REASONS, Events
-from timeloom.streaming.names import Names
+from timeloom.streaming.keyed_state import KeyState
 from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.storage import VERSION, malformed, seal, unseal
-from timeloom.streaming.versions import migrated, require_known
+from timeloom.streaming.storage import VERSION, seal, unseal
+from timeloom.streaming.versions import require_known
+from timeloom.streaming.wanted import Wanted
 
 STATE = "version INT, body BINARY, names STRING"
 KEY, WHOLE_QUERY = "key", "?"
@@ -28,9 +30,10 @@ MILLISECOND = 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """What the processor needs to know: the join, its keys, and of which types keys and ids are.
+    """What the processor needs to know: the join, its keys, the columns that it carries, and of which types all are.
 
-    ``integers`` says on which sides ids are integers; ``types`` has the types of the keys and of both ids.
+    ``integers`` says on which sides ids are integers; ``types`` has the types of the keys and of both ids. ``payload``
+    has the columns of either side, and ``kinds`` the types of those that the condition reads, by their names in it.
     """
 
     relation: Relation
@@ -40,16 +43,43 @@ class Plan:
     integers: tuple[bool, bool] = (False, False)
     types: tuple[str, ...] = ()
     axis: Axis = Axis.ZONED
+    asked: Wanted | None = None
+    payload: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    kinds: tuple[tuple[str, T.DataType], ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """Which columns results have, and what is asked of pairs."""
+        return self.asked or Wanted(self.how, self.keys)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows carry more than their ids."""
+        return self.wanted.carries(*self.payload)
 
     def join(self) -> EndpointJoin:
         """A join without state."""
         left, right = self.arrivals
-        return EndpointJoin(self.relation, how=self.how, left=left, right=right, axis=self.axis)
+        wanted = self.wanted
+        return EndpointJoin(
+            self.relation,
+            how=wanted.kind,
+            left=left,
+            right=right,
+            axis=self.axis,
+            numbered=self.numbered,
+            every=wanted.judges,
+        )
 
     @property
     def query(self) -> str:
-        """What makes a state one of this query: the join, the keys and all types."""
-        return f"{self.join().query}, keys {list(self.keys)}, types of keys and ids {list(self.types)}"
+        """What makes a state one of this query: the join, the keys, all types, and the columns that rows carry."""
+        wanted = self.wanted
+        query = f"{self.join().query}, keys {list(self.keys)}, types of keys and ids {list(self.types)}"
+        if not self.numbered:
+            return query
+        layout, where = wanted.layout(*self.payload), None if wanted.where is None else wanted.where.text
+        return f"{query}, {wanted.how} where {where}, carrying {[layout.carried(side) for side in (0, 1)]}"
 
 
 class JoinProcessor(StatefulProcessor):
@@ -58,6 +88,7 @@ class JoinProcessor(StatefulProcessor):
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.query = plan.query
+        self.answers = Answers(plan.wanted, plan.payload, plan.kinds, plan.arrivals, plan.axis)
         self.is_known = False
 
     def init(self, handle: Any) -> None:
@@ -92,17 +123,18 @@ class JoinProcessor(StatefulProcessor):
     def _advance(self, key: Any, frame: pd.DataFrame | None, watermark: int) -> Iterator[pd.DataFrame]:
         self._require_same_query(key)
         complete = watermark * MILLISECOND if watermark else MIN_TICK
-        join, names = self._load(complete)
-        left, right = (self._events(frame, side, names[side]) for side in (0, 1))
+        state = self._load(complete)
+        left, right = (self._events(frame, side, state) for side in (0, 1))
+        join = state.join
         coming = join.intake.waiting + left.ids.size + right.ids.size
         emitted = join.push(left, right, complete)
         refused = sum(len(some.verdicts) for some in emitted.refused)
         assert coming == emitted.used + join.intake.waiting + refused, "an event was lost"
-        answer = [*_results(emitted, names), *self._unreadable(frame)]
-        self._save(join, names)
+        answer = [*self._results(emitted, state), *self._unreadable(frame)]
+        self._save(state)
         for result in answer:
             result[KEY] = key[0]
-            yield result[[KEY, "left_id", "right_id", "at", "reason"]]
+            yield result.reindex(columns=[KEY, "left_id", "right_id", "at", "reason", *self.answers.columns])
 
     def _require_same_query(self, key: Any) -> None:
         """Refuse the checkpoint of another query, also where its keys are not those of this one.
@@ -124,43 +156,48 @@ class JoinProcessor(StatefulProcessor):
             client.set_implicit_key(key)
         self.is_known = True
 
-    def _load(self, complete: int) -> tuple[EndpointJoin, tuple[Names, Names]]:
+    def _load(self, complete: int) -> KeyState:
         """The join of a key. One without state is at rest: all that the watermark has passed is complete for it."""
-        join, names = self.plan.join(), (Names("left"), Names("right"))
-        for side, integers in zip(names, self.plan.integers, strict=True):
-            side.type = pa.int64() if integers else pa.string()
-        if not self.state.exists():
-            join.intake.clock = complete
-        else:
+        state = KeyState(self.plan.join(), self.plan.integers)
+        if self.state.exists():
             version, body, known = self.state.get()
             require_known(version)
-            join.restore(migrated(unseal(bytes(body), self.query, known, version), version))
-            dumped = _parsed(known)
-            for number, side in enumerate(names):
-                side.load(dumped[number], join.used_ids(number))
-        return join, names
+            state.load(unseal(bytes(body), self.query, known, version), known, version)
+        else:
+            state.join.intake.clock = complete
+        return state
 
-    def _save(self, join: EndpointJoin, names: tuple[Names, Names]) -> None:
-        for number, side in enumerate(names):
-            side.keep_only(join.used_ids(number), spare=0)
+    def _save(self, state: KeyState) -> None:
+        join = state.join
         if join.is_idle:
             self.state.clear()
             return
-        known = json.dumps([side.dump() for side in names])
-        self.state.update((VERSION, seal(join.snapshot(), self.query, known), known))
+        arrays, known = state.dump()
+        self.state.update((VERSION, seal(arrays, self.query, known), known))
         if join.next_instant < FOREVER:
             self.handle.registerTimer(-(-join.next_instant // MILLISECOND))
 
-    def _events(self, frame: pd.DataFrame | None, side: int, names: Names) -> Events:
+    def _events(self, frame: pd.DataFrame | None, side: int, state: KeyState) -> Events:
         if frame is None:
             return Events.none()
+        names = state.names[side]
         own = frame[(frame["side"] == side) & (frame["verdict"] == 0)]
         if names.plain:
             ids = own["number"].to_numpy(np.int64)
         else:
             ids = names.numbers(pa.chunked_array([pa.array(own["id"], pa.string(), from_pandas=True)]))
         times, ends = (own[name].to_numpy(np.int64) for name in ("time", "end"))
-        return Events(ids, times, own["starting"].to_numpy(np.bool_), ends)
+        events = Events(ids, times, own["starting"].to_numpy(np.bool_), ends)
+        return self.answers.carry(side, events, own, state) if self.plan.numbered else events
+
+    def _results(self, emitted: Emitted, state: KeyState) -> list[pd.DataFrame]:
+        found = self.answers.frames(emitted, state)
+        for refused in emitted.refused:
+            ids = state.names[refused.side].values(refused.events.ids).to_pandas().astype(object)
+            side = pd.Series(refused.side, index=ids.index)
+            times, verdicts = pd.Series(refused.events.times), pd.Series(refused.verdicts)
+            found.append(_refused(side, ids, times, verdicts, self.plan.integers))
+        return found
 
     def _unreadable(self, frame: pd.DataFrame | None) -> list[pd.DataFrame]:
         if frame is None or not frame["verdict"].any():
@@ -168,43 +205,6 @@ class JoinProcessor(StatefulProcessor):
         bad = frame[frame["verdict"] != 0]
         times = bad["time"].where(bad["verdict"] != UNREADABLE)
         return [_refused(bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)]
-
-
-def _parsed(known: str) -> list[Any]:
-    try:
-        dumped = json.loads(known)
-    except (ValueError, RecursionError) as error:
-        raise malformed(f"its names are no JSON ({error})") from error
-    if not isinstance(dumped, list) or len(dumped) != 2:
-        raise malformed("it has not the names of two sides")
-    return dumped
-
-
-def _results(emitted: Emitted, names: tuple[Names, Names]) -> list[pd.DataFrame]:
-    left, right = names
-    found = []
-    if emitted.lefts.size:
-        found.append(_frame(left.values(emitted.lefts), right.values(emitted.rights), emitted.instants))
-    for side, instants, ids in emitted.alone():
-        values = names[side].values(ids)
-        found.append(_frame(None, values, instants) if side else _frame(values, None, instants))
-    for refused in emitted.refused:
-        ids = names[refused.side].values(refused.events.ids).to_pandas().astype(object)
-        side = pd.Series(refused.side, index=ids.index)
-        integers = (left.plain, right.plain)
-        found.append(_refused(side, ids, pd.Series(refused.events.times), pd.Series(refused.verdicts), integers))
-    return found
-
-
-def _frame(left: pa.Array | None, right: pa.Array | None, instants: Any) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "left_id": None if left is None else left.to_pandas(),
-            "right_id": None if right is None else right.to_pandas(),
-            "at": pd.array(instants, "Int64"),
-            "reason": None,
-        }
-    )
 
 
 def _refused(side: Any, ids: Any, times: Any, verdicts: Any, integers: tuple[bool, bool]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Tables of events and of whole rows, as arrays; what cannot be read is refused with a reason."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,37 +15,13 @@ from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.naming import column_names
-from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
+from timeloom.model.neighbours import read_distance
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span
 from timeloom.streaming.deciding import EVENTS
-from timeloom.streaming.intake import Events, Ids
+from timeloom.streaming.intake import Events, Ids, Until
 from timeloom.streaming.keyed import Keys
 from timeloom.streaming.names import Names
-
-
-class Columns(NamedTuple):
-    """The columns of a side: id, and either time and event, or start and end."""
-
-    id: str = "id"
-    time: str = "time"
-    event: str = "event"
-    start: str = "start"
-    end: str = "end"
-
-    @classmethod
-    def of(cls, given: "dict[str, str] | None") -> "Columns":
-        """Read the option ``columns``."""
-        for role, name in (given or {}).items():
-            if role not in cls._fields:
-                raise UsageError(
-                    f"columns= names {role!r}, which is no column of a stream. {did_you_mean(role, cls._fields)}"
-                )
-            if not isinstance(name, str):
-                raise UsageError(f"columns= takes column names, not {name!r}")
-        return cls(**(given or {}))
-
-
-RESULT = ("left_id", "right_id", "at", "reason")
-"""The columns of results beside the keys."""
+from timeloom.streaming.wanted import RESULT, Columns
 
 
 def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
@@ -61,13 +37,20 @@ def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
 
 class Reading(NamedTuple):
     """The readable events of a table with their keys, the time type, and the rows that cannot be read with their
-    verdicts."""
+    verdicts; the table, and which of its rows are readable."""
 
     events: Events
     keys: Ids
     type: TimeType
     unread: pa.Table
     verdicts: NDArray[np.int8]
+    table: pa.Table
+    good: NDArray[np.bool_]
+
+    def payload(self, names: "Sequence[str]") -> pa.Table:
+        """Some columns of the readable rows."""
+        some = self.table.select(list(names))
+        return some if self.good.all() else chosen_rows(some, self.good)
 
 
 def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys) -> Reading:
@@ -97,11 +80,23 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     good = verdicts == 0
     events = Events(names.numbers(table[columns.id]), first, starting, last)
     unread = chosen_rows(table.select(wanted), ~good)
-    return Reading(events if good.all() else events.pick(good), numbers[good], kind, unread, verdicts[~good])
+    events = events if good.all() else events.pick(good)
+    return Reading(events, numbers[good], kind, unread, verdicts[~good], table, good)
 
 
-def promised(kind: TimeType, until: Any) -> int | None:
-    """The instant that a caller promises to be complete, if any."""
+def promised(kind: TimeType, until: Any) -> Until:
+    """The instant that a caller promises to be complete, if any: of both sides, or of each by its name."""
+    if not isinstance(until, Mapping):
+        return _promised(kind, until)
+    unknown = [side for side in until if side not in ("left", "right")]
+    if unknown:
+        raise UsageError(
+            f"until= names {unknown[0]!r}, which is no side. {did_you_mean(unknown[0], ('left', 'right'))}"
+        )
+    return _promised(kind, until.get("left")), _promised(kind, until.get("right"))
+
+
+def _promised(kind: TimeType, until: Any) -> int | None:
     if until is None:
         return None
     instant = kind.ticks_of(until, "until")
@@ -124,3 +119,21 @@ def _starting(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np
     starting = np.asarray(pc.fill_null(pc.equal(column, "start"), False))
     ending = np.asarray(pc.fill_null(pc.equal(column, "end"), False))
     return starting, starting | ending
+
+
+Lateness = tuple[Span, Span]
+"""How long events of either side may come after later ones."""
+
+
+def read_lateness(given: Any) -> Lateness | None:
+    """Read the option ``lateness``: a span for both sides, or one for each by its name."""
+    if given is None:
+        return None
+    told = given if isinstance(given, Mapping) else {"left": given, "right": given}
+    unknown = [side for side in told if side not in ("left", "right")]
+    if unknown:
+        raise UsageError(
+            f"lateness= names {unknown[0]!r}, which is no side. {did_you_mean(unknown[0], ('left', 'right'))}"
+        )
+    spans = [read_distance("lateness", told.get(side)) or 0 for side in ("left", "right")]
+    return spans[0], spans[1]

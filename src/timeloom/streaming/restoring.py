@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.streaming.arrival import LATE
 from timeloom.kernels.streaming.gapless import AFTER, END, KEY, MARK, START
 from timeloom.kernels.streaming.layout import (
     CHECK,
@@ -32,10 +33,10 @@ Array = NDArray[np.int64]
 MOST_HANDLES = 1 << 62
 """More rows than any stream has had: the next handle stays on the axis."""
 
-CLOCK, LEFT_HANDLE, RIGHT_HANDLE, BEFORE, FAR = range(5)
-NUMBERS = 5
+CLOCK, LEFT_HANDLE, RIGHT_HANDLE, BEFORE, FAR, LEFT_CLOCK, RIGHT_CLOCK = range(7)
+NUMBERS = 7
 """The single numbers of a state: the last complete instant, the next handle of either side, the last instant at work,
-and whether a row has come from near the ends of the axis."""
+whether a row has come from near the ends of the axis, and the last complete instant of either side."""
 
 
 class Stored(NamedTuple):
@@ -54,8 +55,8 @@ class Stored(NamedTuple):
 
 SHAPES: dict[str, tuple[int | None, ...]] = {
     "numbers": (NUMBERS,),
-    "left_held": (4, None),
-    "right_held": (4, None),
+    "left_held": (5, None),
+    "right_held": (5, None),
     "left_opened": (None, 3),
     "right_opened": (None, 3),
     "left_live": (AFTER, None),
@@ -94,18 +95,20 @@ def _require(holds: bool, what: str) -> None:
 
 
 def _check_numbers(stored: Stored) -> None:
-    clock, left, right, before, far = stored.numbers.tolist()
+    clock, left, right, before, far, *clocks = stored.numbers.tolist()
     _require(min(left, right) >= 0 and max(left, right) < MOST_HANDLES, f"{left} and {right} are no numbers of rows")
     _require(before <= clock < MAX_TICK, f"the clock stands at {clock}, the last work was at {before}")
     _require(far in (0, 1), f"{far} is no mark")
+    _require(clock <= min(clocks) and max(clocks) < MAX_TICK, "the clock of a side stands before that of both")
 
 
 def _check_held(held: Array, arrival: str, clock: int) -> None:
-    _, times, starting, ends = held
+    _, times, starting, ends, numbers = held
     known = ends if arrival == AT_END else times
     _require(bool((known > clock).all()), "an event is held back whose instant is complete")
     least = 0 if arrival == EVENTS else 1
     _require(bool(((starting >= least) & (starting <= 1)).all()), "an event is neither a start nor an end")
+    _require(bool(((numbers >= LATE) & (numbers < MOST_HANDLES)).all()), "an event has no number that can be")
 
 
 def _check_opened(opened: Array, arrival: str, handles: int) -> None:

@@ -1,27 +1,50 @@
 """The streaming join on tables: Arrow in, Arrow out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.overlap import span_column
+from timeloom.engines.tables.period_writer import common_type
 from timeloom.engines.tables.ticks import TimeType
+from timeloom.errors import InvalidInputError
+from timeloom.model.conditions import Condition
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.options import checked
-from timeloom.model.ticks import FOREVER, Axis, Span
+from timeloom.model.ticks import FOREVER, Axis, Span, ticks_of
+from timeloom.streaming.carried import ID as CARRIED_ID
+from timeloom.streaming.carried import KEY as CARRIED_KEY
+from timeloom.streaming.carried import Carried
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import REASONS, Events, Ids, Refused, Tally
-from timeloom.streaming.keyed import Keyed, KeyedJoin, Keys
+from timeloom.streaming.keyed import Found, Keyed, KeyedJoin, Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, checked_how
-from timeloom.streaming.readers import Columns, Reading, key_columns, promised, read
+from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
+from timeloom.streaming.settling import Places, Sides, condition_on, overlap_ticks, period_ticks, settled
+from timeloom.streaming.wanted import (
+    EVERYTHING,
+    ID,
+    KEY,
+    OVERLAP,
+    PAYLOAD,
+    PERIOD,
+    SINGLE,
+    Source,
+    Wanted,
+    payload_names,
+    read_columns,
+)
 
 SIDES = ("left", "right")
+REJECTED = pa.schema([("side", pa.string()), ("id", pa.string()), ("time", pa.string()), ("reason", pa.string())])
 
 
 class StreamJoin(Guarded):
@@ -39,17 +62,26 @@ class StreamJoin(Guarded):
     left, right
         How a side arrives: ``"events"`` (columns ``id``, ``time`` and ``event``, which says start or end), or whole
         rows (``id``, ``start``, ``end``; a null end is open) that are known at their ``"start"`` or at their ``"end"``.
-    columns
-        Other names for these columns, such as ``{"id": "flight"}``.
+    columns, suffixes, overlap, where
+        As in `timeloom.join`. Results have the keys, ``left_id``, ``right_id``, ``at``, and the columns asked for by
+        their names in the result; ``"*"`` asks for all of both tables that do not tell of events. ``start`` and ``end``
+        can be asked for, too. Values are those of a row's start; where these are null, those of its end, once that has
+        come.
+    event_columns
+        Other names for the columns that tell of events, such as ``{"id": "flight"}``.
+    lateness
+        How long events may come after later ones of their side, if a push does not say ``until`` when all have been
+        given: a span of time for both sides, or ``{"left": …, "right": …}``. Each side then has a clock of its own, and
+        one that runs ahead does not make the other one late. By default any event completes all instants before it.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> join = StreamJoin("overlaps")
-    >>> shifts = pa.table({"id": [1, 1], "time": [0, 5], "event": ["start", "end"]})
+    >>> join = StreamJoin("overlaps", columns=["who"])
+    >>> shifts = pa.table({"id": [1, 1], "time": [0, 5], "event": ["start", "end"], "who": ["Ann", None]})
     >>> alarms = pa.table({"id": [7], "time": [3], "event": ["start"]})
     >>> join.push(shifts, alarms, until=5).to_pylist()  # certain at 5: the shift is over, the alarm is not
-    [{'left_id': 1, 'right_id': 7, 'at': 5}]
+    [{'left_id': 1, 'right_id': 7, 'at': 5, 'who': 'Ann'}]
     >>> join.close().num_rows
     0
     """
@@ -65,27 +97,40 @@ class StreamJoin(Guarded):
         epsilon: "Span | str | None" = None,
         left: str = EVENTS,
         right: str = EVENTS,
-        columns: dict[str, str] | None = None,
+        columns: "str | Sequence[str] | dict[str, str] | None" = None,
+        suffixes: tuple[str, str] = ("", "_right"),
+        overlap: "bool | Literal['length']" = False,
+        where: str | None = None,
+        event_columns: dict[str, str] | None = None,
+        lateness: "Span | str | Mapping[str, Any] | None" = None,
     ) -> None:
         super().__init__()
         self.how = checked_how(how, left, right)
         self.relation = find_relation(relation, delta=delta, epsilon=epsilon)
         self.arrivals = (left, right)
-        self.columns = Columns.of(columns)
+        asked, self.columns = read_columns(columns, event_columns)
+        keys, condition = key_columns(on), None if where is None else Condition(where)
+        self.wanted = Wanted(self.how, keys, asked, suffixes, overlap, condition, self.columns)
+        self.lateness: Lateness | None = read_lateness(lateness)
         self.names = (Names("left"), Names("right"))
-        self.keys = Keys(key_columns(on), shared=self.how in ("right", "full"))
+        self.keys = Keys(keys, shared=self.how in ("right", "full"))
         self.type: TimeType | None = None
+        self._types: list[TimeType | None] = [None, None]
+        self._payload: list[tuple[str, ...] | None] = [None, None]
+        self._carried: Sides = (Carried("left"), Carried("right"))
+        self._next = [0, 0]
         self._rejected: list[pa.Table] = []
         self._given = self._used = self._refused = 0
         self._made: KeyedJoin | None = None
+        self._numbered = False
 
     @checked
     @guarded
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.
 
-        ``until`` is an instant of which all events have been given; without it, all instants before the latest
-        event are taken to be complete.
+        ``until`` is an instant of which all events have been given, on both sides, or ``{"left": …, "right": …}``;
+        without it, all instants before the latest event are taken to be complete.
         """
         readings = [None if frame is None else self._read(side, frame) for side, frame in enumerate((left, right))]
         kind = self.type
@@ -93,18 +138,18 @@ class StreamJoin(Guarded):
             if reading is not None:
                 kind = kind or reading.type
                 same_axis(kind, reading.type)
+        payload = [self._payload_of(side, reading) for side, reading in enumerate(readings)]
+        layout = self.wanted.layout(*payload)
         if kind is None:
             return self._answer([])
-        instant, self.type = promised(kind, until), kind
-        for side, reading in enumerate(readings):
-            if reading is not None:
-                self._given += len(reading.verdicts) + reading.events.ids.size
-                self._reject_unread(side, reading)
-        (lefts, left_keys), (rights, right_keys) = (
-            (Events.none(), np.empty(0, np.int64)) if reading is None else (reading.events, reading.keys)
-            for reading in readings
-        )
-        return self._answer(self._join().push((lefts, rights), (left_keys, right_keys), instant))
+        instant, self.type, self._payload = promised(kind, until), kind, payload
+        join = self._join()
+        if None not in payload:
+            for side, carried in enumerate(self._carried):
+                carried.keep_columns(layout.carried(side))
+        batches = [self._take(side, reading) for side, reading in enumerate(readings)]
+        (lefts, left_keys), (rights, right_keys) = batches
+        return self._answer(join.push((lefts, rights), (left_keys, right_keys), instant))
 
     @guarded
     def close(self) -> pa.Table:
@@ -127,23 +172,65 @@ class StreamJoin(Guarded):
     @guarded
     def take_rejected(self) -> pa.Table:
         """The events refused since the last call: side, id (as text), time, and the reason."""
-        schema = pa.schema([("side", pa.string()), ("id", pa.string()), ("time", pa.string()), ("reason", pa.string())])
         rejected, self._rejected = self._rejected, []
-        return pa.concat_tables([schema.empty_table(), *rejected])
+        return pa.concat_tables([REJECTED.empty_table(), *rejected])
 
     def _join(self) -> KeyedJoin:
         """The joins on arrays; limits that are durations wait for the first table to say what a tick is."""
         if self._made is None:
             axis = Axis.INTEGER if self.type is None else self.type.axis
             left, right = self.arrivals
-            self._made = KeyedJoin(
-                partial(EndpointJoin, self.relation, how=self.how, left=left, right=right, axis=axis)
-            )
+            self._numbered = self.wanted.carries(*self._payload)
+            late = None if self.lateness is None else tuple(ticks_of(span, axis) for span in self.lateness)
+            options: dict[str, Any] = {"how": self.wanted.kind, "left": left, "right": right, "axis": axis}
+            options |= {"numbered": self._numbered, "every": self.wanted.judges, "lateness": late}
+            self._made = KeyedJoin(partial(EndpointJoin, self.relation, **options))
         return self._made
 
     def _read(self, number: int, frame: object) -> Reading:
         """Read a table; nothing of it counts before both sides have been read."""
         return read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
+
+    def _payload_of(self, side: int, reading: Reading | None) -> tuple[str, ...] | None:
+        """The columns that the tables of a side have beside its events; the first one decides."""
+        known = self._payload[side]
+        if reading is None:
+            return known
+        names = reading.table.column_names
+        found = payload_names(names, self.keys.columns, self.columns, self.arrivals[side])
+        if known is None:
+            return found
+        require_columns(names, list(self.wanted.perhaps_carried(known, side)), SIDES[side])
+        fresh = [name for name in found if name not in known]
+        if fresh and self.wanted.columns == EVERYTHING and not (side and self.how in SINGLE):
+            raise InvalidInputError(
+                f"the {SIDES[side]} table has a column {fresh[0]!r} that its first table did not have; give all tables "
+                "of a side the same columns, or name those that you want in columns="
+            )
+        self._carried[side].check(reading.payload(self.wanted.perhaps_carried(known, side)))
+        return known
+
+    def _take(self, side: int, reading: Reading | None) -> tuple[Events, Ids]:
+        """The events of a side, numbered and kept with their columns if these are asked for."""
+        if reading is None:
+            return Events.none(), np.empty(0, np.int64)
+        self._given += len(reading.verdicts) + reading.events.ids.size
+        self._types[side] = self._types[side] or reading.type
+        self._reject_unread(side, reading)
+        if not self._numbered:
+            return reading.events, reading.keys
+        first, self._next[side] = self._next[side], self._next[side] + reading.events.ids.size
+        events = reading.events._replace(numbers=np.arange(first, self._next[side]))
+        self._carried[side].add(
+            events, reading.keys, reading.payload(self._kept(side)), whole=self.arrivals[side] != EVENTS
+        )
+        return events, reading.keys
+
+    def _kept(self, side: int) -> tuple[str, ...]:
+        names = self._payload[side] or ()
+        if None in self._payload:
+            return self.wanted.perhaps_carried(names, side)
+        return self.wanted.layout(*self._payload).carried(side)
 
     def _reject_unread(self, number: int, reading: Reading) -> None:
         if reading.verdicts.size:
@@ -162,41 +249,84 @@ class StreamJoin(Guarded):
         times = self.type.to_arrow(refused.events.times).cast(pa.string())
         self._reject(refused.side, ids, times, refused.verdicts)
 
-    def _answer(self, found: list[Keyed]) -> pa.Table:
-        for _, emitted in found:
+    def _answer(self, certain: list[Keyed]) -> pa.Table:
+        for _, emitted in certain:
             self._used += emitted.used
             for refused in emitted.refused:
                 self._refuse(refused)
-        parts = []
-        for key, emitted in found:
-            if emitted.lefts.size:
-                parts.append(self._table(key, emitted.lefts, emitted.rights, emitted.instants))
-            for side, instants, ids in emitted.alone():
-                lefts, rights = (None, ids) if side else (ids, None)
-                parts.append(self._table(key, lefts, rights, instants))
-        nothing = np.empty(0, np.int64)
-        result = pa.concat_tables(parts) if parts else self._table(None, nothing, nothing, nothing)
+            for side, carried in enumerate(self._carried):
+                carried.end(*emitted.ended[1:, emitted.ended[0] == side])
+        found = Found.of(certain)
+        if self.wanted.where is not None:
+            test = condition_on(self.wanted.where, self._tested)
+            found = settled(found, self._carried, self.how, test)
+        result = self._table(found)
         self._forget()
         return result
 
-    def _table(self, key: int | None, lefts: Ids | None, rights: Ids | None, instants: Ids) -> pa.Table:
-        """Results of one key, without copying them; a row without partner has none on the other side."""
-        columns = {
-            f"{names.side}_id": pa.nulls(instants.size, names.type or pa.int64()) if ids is None else names.values(ids)
-            for names, ids in zip(self.names, (lefts, rights), strict=True)
-            if names.side == "left" or self.how not in ("semi", "anti")
-        }
+    def _tested(self, places: Places) -> dict[str, pa.ChunkedArray]:
+        """The columns of pairs that the condition reads."""
+        tested = self.wanted.layout(*self._payload).tested
+        return {name: self._column(source, places) for name, source in tested.items()}
+
+    def _table(self, found: Found) -> pa.Table:
+        """Results as a table; a row without partner has none on the other side."""
+        places = Places.of(found, self._carried) if self._numbered else None
+        columns: dict[str, Any] = self.keys.arrays(found.keys)
+        for side, name in enumerate(("left_id", "right_id")[: 1 if self.how in SINGLE else 2]):
+            rows = found.rights if side else found.lefts
+            if places is not None:
+                rows = self._carried[side].ids(places.of_side(side))
+            columns[name] = self._ids(side, rows, found.sides == 1 - side)
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
-        is_open = instants == FOREVER if instants.size and instants.max() == FOREVER else None
-        columns["at"] = kind.to_arrow(instants, is_open)
-        return pa.table({**self.keys.arrays(key, instants.size), **columns})
+        is_open = found.instants == FOREVER if found.instants.size and found.instants.max() == FOREVER else None
+        columns["at"] = kind.to_arrow(found.instants, is_open)
+        for name, source in self.wanted.layout(*self._payload).chosen.items():
+            columns[name] = pa.nulls(found.instants.size) if places is None else self._column(source, places)
+        return pa.table(columns)
+
+    def _ids(self, side: int, rows: Ids, absent: Any) -> pa.Array:
+        names = self.names[side]
+        if absent.size and absent.all():
+            return pa.nulls(absent.size, names.type or pa.int64())
+        return names.values(rows, absent if absent.any() else None)
+
+    def _column(self, source: Source, places: Places) -> Any:
+        """A column of results."""
+        kind, side, name = source
+        whole = (self.arrivals[0] != EVENTS, self.arrivals[1] != EVENTS)
+        rows, carried = places.of_side(side), self._carried[side]
+        if kind == PAYLOAD:
+            return carried.values(name, rows, places.instants)
+        if kind == PERIOD:
+            assert self.type is not None
+            return (self._types[side] or self.type).to_arrow(*period_ticks(places, side, name, self._carried, whole))
+        if kind == OVERLAP:
+            ticks, none = overlap_ticks(places, name, self._carried, whole)
+            common = self._common_type
+            return span_column(ticks, common.axis, none) if name == "overlap_length" else common.to_arrow(ticks, none)
+        if kind == ID:
+            return self._ids(side, carried.ids(rows), np.zeros(rows.size, np.bool_))
+        if kind == KEY:
+            return self.keys.arrays(self._carried[0].fields[CARRIED_KEY, places.lefts])[name]
+        return pa.nulls(rows.size)
+
+    @property
+    def _common_type(self) -> TimeType:
+        left, right = (kind or self.type for kind in self._types)
+        assert left is not None
+        assert right is not None
+        return common_type(left, right)
 
     def _forget(self) -> None:
-        """Let go of the ids of rows that are neither open nor live."""
+        """Let go of the ids of rows that are neither open nor live, and of their columns."""
         if self.type is None:
             return
         join = self._join()
         self.keys.keep_only(join.keys)
-        for number, names in enumerate(self.names):
-            if not names.plain:
-                names.keep_only(join.used_ids(number))
+        for side, (names, carried) in enumerate(zip(self.names, self._carried, strict=True)):
+            if self._numbered and carried.is_roomy:
+                carried.keep_only(join.used_ids(side))
+                names.keep_only(carried.fields[CARRIED_ID])
+            elif not self._numbered and not names.plain:
+                names.keep_only(join.used_ids(side))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import StorageError
+from timeloom.kernels.streaming.arrival import UNNUMBERED
 from timeloom.streaming.storage import VERSION, malformed
 
 Arrays = list[NDArray[np.int64]]
@@ -19,7 +20,16 @@ def _with_sides_of_waiters(arrays: Arrays) -> Arrays:
     return [*others, np.concatenate([waiters, np.zeros((1, waiters.shape[1]), np.int64)])]
 
 
-STEPS: dict[int, Callable[[Arrays], Arrays]] = {4: _with_sides_of_waiters}
+def _with_clocks_and_numbers(arrays: Arrays) -> Arrays:
+    """Version 5 had one clock for both sides, and events without numbers."""
+    numbers, *held = arrays[:3]
+    if numbers.ndim != 1 or not numbers.size or len(held) != 2 or any(side.ndim != 2 for side in held):
+        raise malformed("its clock or its events are not what is stored of them")
+    wider = [np.concatenate([side, np.full((1, side.shape[1]), UNNUMBERED)]) for side in held]
+    return [np.append(numbers, [numbers[0]] * 2), *wider, *arrays[3:]]
+
+
+STEPS: dict[int, Callable[[Arrays], Arrays]] = {4: _with_sides_of_waiters, 5: _with_clocks_and_numbers}
 """How a state of a version becomes one of the next."""
 
 

@@ -25,8 +25,11 @@ from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.open_rows import doubled, enter, lacks_room, rows_in, slot_of, take_out
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
-Columns = tuple[NDArray[np.int64], Ticks, Ticks, Ticks, NDArray[np.bool_]]
-"""The events of one side: ids, when they are known, starts, ends, and which of them start a row."""
+Columns = tuple[NDArray[np.int64], Ticks, Ticks, Ticks, NDArray[np.bool_], NDArray[np.int64]]
+"""The events of one side: ids, when they are known, starts, ends, which of them start a row, and their numbers."""
+
+UNNUMBERED, LATE = -1, -2
+"""The number of an event that has none, and of one whose instant was complete when it came."""
 
 ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO_EVENT, NO_KEY, OFF_AXIS = range(10)
 """What becomes of an event."""
@@ -42,7 +45,7 @@ def by_time(known: Ticks) -> bool:
 
 
 @compiled
-def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) -> Cells:
+def merged(left: Columns, right: Columns, whole: tuple[bool, bool]) -> Cells:
     """Lay out the events of both sides, each of which comes by time, as one: at equal times ends first.
 
     What is wrong by itself has a verdict. Separate endpoints end when they say so, or never as far as is known.
@@ -53,9 +56,11 @@ def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) 
     for at in range(lefts + rights):
         if j == rights or (i < lefts and left[1][i] <= right[1][j]):
             side, key, known, start, end, starting = 0, left[0][i], left[1][i], left[2][i], left[3][i], left[4][i]
+            number = left[5][i]
             i += 1
         else:
             side, key, known, start, end, starting = 1, right[0][j], right[1][j], right[2][j], right[3][j], right[4][j]
+            number = right[5][j]
             j += 1
         if at > 0 and known != events[at - 1, KNOWN]:
             first_start = at
@@ -64,7 +69,7 @@ def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) 
             place = first_start
             first_start += 1
             if place < at:
-                for column in range(EVENT_HANDLE):
+                for column in range(EVENT_SIZE):
                     events[at, column] = events[place, column]
         verdict = ACCEPTED
         if not whole[side]:
@@ -79,9 +84,10 @@ def merged(left: Columns, right: Columns, whole: tuple[bool, bool], clock: int) 
         events[place, TO] = end
         if start == MAX_TICK or min(start, known) == MIN_TICK:
             verdict = OFF_AXIS
-        elif known <= clock:
+        elif number == LATE:
             verdict = TOO_LATE
         events[place, VERDICT] = verdict
+        events[place, EVENT_HANDLE] = number
     return events
 
 
@@ -99,8 +105,9 @@ def is_empty(events: Cells, at: int, first: int) -> bool:
 def admit(events: Cells, first: int, opened: Cells, state: Cells) -> int:
     """Match ends with open rows, from this event on; answer where there is no room for another open row, or the end.
 
-    Each accepted event gets the handle of its row, and an end its start; a refused one has the handle -1. An end and a
-    start of one row at one instant make an empty period, unless that row was open before.
+    Each accepted event gets the handle of its row, and an end its start; a refused one has the handle -1. The handle of
+    a row is the number of its start, if it has one, or else the next one. An end and a start of one row at one instant
+    make an empty period, unless that row was open before.
     """
     instant, strays = first, False
     while 0 < instant < events.shape[0] and events[instant - 1, KNOWN] == events[first, KNOWN]:
@@ -109,7 +116,7 @@ def admit(events: Cells, first: int, opened: Cells, state: Cells) -> int:
     for at in range(first, events.shape[0]):
         if events[at, KNOWN] != events[instant, KNOWN]:
             instant, strays = at, False
-        side, key, handle = events[at, EVENT_SIDE], events[at, ID], -1
+        side, key, handle, number = events[at, EVENT_SIDE], events[at, ID], -1, events[at, EVENT_HANDLE]
         if events[at, VERDICT] == ACCEPTED:
             is_whole, starts, slot = state[WHOLE + side] != 0, events[at, STARTING] != 0, 0
             if not is_whole:
@@ -120,8 +127,8 @@ def admit(events: Cells, first: int, opened: Cells, state: Cells) -> int:
             elif starts and not (strays and is_empty(events, at, instant)):
                 if lacks_room(opened, 1):
                     return at
-                handle = state[HANDLES + side]
-                state[HANDLES + side] += 1
+                handle = number if number >= 0 else state[HANDLES + side]
+                state[HANDLES + side] = max(state[HANDLES + side], handle + 1)
                 if not is_whole:
                     enter(opened, side, slot, key, handle, events[at, FROM])
             elif not starts and handle < 0:

@@ -3,7 +3,8 @@
 KNOWN, STARTING, EVENT_SIDE, ID, FROM, TO, VERDICT, EVENT_HANDLE = range(8)
 EVENT_SIZE = 8
 """The columns of events, which come by the instant at which they are known, at equal instants ends first. ``FROM`` and
-``TO`` are the period of the row as far as it is known; its handle comes last."""
+``TO`` are the period of the row as far as it is known; its handle comes last. Before that is known, the number that the
+event was given stands there, or -1."""
 
 FIRES, LEAVES = range(2)
 """The columns of what is foreseen for each event: when its row looks for partners, and when it can match no more."""
@@ -18,8 +19,9 @@ TIME, WHAT, SIDE, HANDLE = range(4)
 FIRE, CHECK, EXPIRE = 1, 2, 4
 """What is planned for a row, as bits, in the order in which it is done at one instant."""
 
-INNER, LEFT, RIGHT, FULL, SEMI, ANTI = range(6)
-"""The kinds of join; those up to ``FULL`` give pairs."""
+INNER, LEFT, RIGHT, FULL, SEMI, ANTI, EVERY = range(7)
+"""The kinds of join; those up to ``FULL`` give pairs, and so does ``EVERY``: with all rows, each once it can match no
+more, for whoever judges pairs by more than their periods."""
 
 UNMATCHED, MATCHED, WAITING = range(3)
 """Marks of rows on sides whose rows without partner are asked for."""

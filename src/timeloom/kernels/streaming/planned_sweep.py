@@ -18,6 +18,7 @@ from timeloom.kernels.streaming.layout import (
     DUE,
     EVENT_HANDLE,
     EVENT_SIDE,
+    EVERY,
     EXPIRE,
     FIRE,
     FROM,
@@ -67,7 +68,8 @@ def advance(
     have grown.
     """
     kept, first = kept_sides(how), 0
-    waits = kept[0] or kept[1]
+    closing = (kept[0] and how != EVERY, kept[1] and how != EVERY)
+    waits = closing[0] or closing[1]
     pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((3, 64), np.int64)
     while True:
         busy, time = until == MAX_TICK and state[BEFORE] < MAX_TICK, until
@@ -94,7 +96,7 @@ def advance(
         while entries > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
-        move(events, first, last, time, kept, rules, union, maps, agenda, state)
+        move(events, first, last, time, closing, rules, union, maps, agenda, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
         if time == MAX_TICK:
@@ -132,7 +134,7 @@ def move(
     first: int,
     last: int,
     time: int,
-    kept: tuple[bool, bool],
+    closing: tuple[bool, bool],
     rules: Cells,
     union: Cells,
     maps: Cells,
@@ -152,7 +154,7 @@ def move(
             maps[side, gapless.END, element] = end
         else:
             append(maps, side, handle, start, end, events[at, ID])
-        schedule(side, handle, start, end, time, has_ended, kept, rules, union, agenda, state)
+        schedule(side, handle, start, end, time, has_ended, closing, rules, union, agenda, state)
 
 
 @compiled

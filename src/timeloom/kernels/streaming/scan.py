@@ -13,6 +13,7 @@ from timeloom.kernels.streaming.layout import (
     BUFFERED,
     CANDIDATES,
     DECIDES,
+    EVERY,
     FULL,
     GETNEXT,
     INNER,
@@ -164,12 +165,12 @@ def scan_with_care(
             found = newly_certain(own_start, own_end, start, end, time, state[BEFORE], union, state)
         else:
             found = newly_certain(start, end, own_start, own_end, time, state[BEFORE], union, state)
-        if found and how <= FULL:
+        if found and (how <= FULL or how == EVERY):
             pairs[side, state[PAIRS]] = maps[side, gapless.NAME, element]
             pairs[other, state[PAIRS]] = maps[other, gapless.NAME, at]
             pairs[INSTANT, state[PAIRS]] = time
             state[PAIRS] += 1
-        if found and how != INNER:
+        if found and how != INNER and how != EVERY:
             left, right = (element, at) if side == LEFT_SIDE else (at, element)
             gone = settle(maps, left, right, time, how, state, rows)
             if gone and side == LEFT_SIDE:

@@ -11,6 +11,7 @@ from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.gapless import Cells, find, remove_element
 from timeloom.kernels.streaming.layout import (
     ANTI,
+    EVERY,
     FULL,
     LEFT,
     LEFT_SIDE,
@@ -35,7 +36,8 @@ from timeloom.model.ticks import MAX_TICK
 @compiled
 def kept_sides(how: int) -> tuple[bool, bool]:
     """The sides whose rows without partner are asked for."""
-    return how == LEFT or how == FULL or how == ANTI, how == RIGHT or how == FULL
+    both = how == FULL or how == EVERY
+    return both or how == LEFT or how == ANTI, both or how == RIGHT
 
 
 @compiled

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from timeloom.errors import UsageError
+from timeloom.model.conditions import Condition
 from timeloom.model.names import relation
 from timeloom.pipeline.definition.check import check_keys, check_pipeline
 from timeloom.pipeline.definition.document import Document
@@ -11,6 +12,7 @@ from timeloom.pipeline.definition.models import Cluster, Pipeline
 from timeloom.pipeline.definition.parts import read_part
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.streams.models import TIME_TYPES, Stream, StreamJoin, StreamSink, StreamSource, read_trigger
+from timeloom.streaming.wanted import Wanted, payload_names, read_columns
 
 _TOP = ("name", "stream", "report", "spark")
 _STREAM = ("left", "right", "join", "sink", "checkpoint", "trigger")
@@ -72,6 +74,7 @@ def _check_join(document: Document, join: StreamJoin, sources: dict[str, StreamS
         relation(join.relation, delta=join.delta, epsilon=join.epsilon)
     except UsageError as error:
         document.blame(("stream", "join", "relation"), str(error))
+    _check_columns(document, join, sources)
     for side, source in sources.items():
         if source is None:
             continue
@@ -80,6 +83,21 @@ def _check_join(document: Document, join: StreamJoin, sources: dict[str, StreamS
                 document.blame(("stream", "join", "on"), f"the {side} side has no column {name!r}")
         if source.select is None:
             _check_times(document, side, source)
+
+
+def _check_columns(document: Document, join: StreamJoin, sources: dict[str, StreamSource | None]) -> None:
+    """Columns that results cannot have, and conditions that cannot be computed, are told before anything runs."""
+    try:
+        condition = None if join.where is None else Condition(join.where)
+        asked, roles = read_columns(join.columns, None)
+        wanted = Wanted(join.how, tuple(join.on), asked, join.suffixes, join.overlap, condition)
+        left, right = (
+            None if source is None else payload_names(source.given, join.on, roles, source.arrives)
+            for source in (sources["left"], sources["right"])
+        )
+        wanted.layout(left, right)
+    except UsageError as error:
+        document.blame(("stream", "join"), str(error))
 
 
 def _check_times(document: Document, side: str, source: StreamSource) -> None:

@@ -40,6 +40,13 @@ def read_duration(value: Any) -> timedelta:
     return found
 
 
+def read_watermark(value: Any) -> timedelta | dict[str, timedelta]:
+    """Read how late events may be: on both sides, or on each."""
+    if not isinstance(value, dict):
+        return read_duration(value)
+    return {side: read_duration(delay) for side, delay in value.items()}
+
+
 def read_trigger(value: Any) -> timedelta | None:
     """Read when a micro-batch starts: all that is there now (None), or whenever some time has passed."""
     return None if value in (None, AVAILABLE_NOW) else read_duration(value)
@@ -90,10 +97,14 @@ class StreamJoin(Part):
     how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner"
     delta: int | str | None = None
     epsilon: int | str | None = None
-    watermark: timedelta = timedelta(0)
+    watermark: timedelta | dict[Literal["left", "right"], timedelta] = timedelta(0)
+    columns: Literal["*"] | list[str] | None = None
+    suffixes: tuple[str, str] = ("", "_right")
+    overlap: bool | Literal["length"] = False
+    where: str | None = None
 
     _on = field_validator("on", mode="before")(as_list)
-    _watermark = field_validator("watermark", mode="before")(read_duration)
+    _watermark = field_validator("watermark", mode="before")(read_watermark)
 
 
 class StreamSink(Part):

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -81,9 +81,13 @@ class StreamRun:
             how=options.how,
             delta=options.delta,
             epsilon=options.epsilon,
-            watermark=in_words(options.watermark),
+            watermark=_in_words(options.watermark),
             left_arrives=self.stream.left.arrives,
             right_arrives=self.stream.right.arrives,
+            columns=options.columns,
+            suffixes=options.suffixes,
+            overlap=options.overlap,
+            where=options.where,
         )
         reasons = (
             F.count_if(F.col("reason") == reason).alias(f"{REFUSED}{number}") for number, reason in enumerate(REASONS)
@@ -171,3 +175,10 @@ def _address(stream: Stream, path: str | None) -> str | None:
         return None
     place = stream.place(path)
     return place if "://" in place else Path(place).as_uri()
+
+
+def _in_words(watermark: "timedelta | dict[Literal['left', 'right'], timedelta]") -> str | dict[str, str | None]:
+    """How late events may be; a side that is not named waits for none."""
+    if not isinstance(watermark, dict):
+        return in_words(watermark)
+    return {side: in_words(watermark.get(side, timedelta(0))) for side in ("left", "right")}
