@@ -1,5 +1,7 @@
 """The pages of the reference: every public name of the package is on one of them."""
 
+import json
+
 import timeloom as tl
 from timeloom import _HOME
 
@@ -22,7 +24,8 @@ GROUPS = {
 STREAMS = ("StreamJoin", "EndpointCount", "LiveForest")
 """Names of ``timeloom.streaming``, which stand beside `stream_join`."""
 
-MODULES = ("allen", "iseql")
+HIDDEN = "wide start_shift end_shift sentinels placed terms boxes of prepared publish again MAKERS NAMES"
+"""Members that engines call, and users need not."""
 
 
 def pages() -> dict[str, tuple[str, str]]:
@@ -45,15 +48,23 @@ def overview() -> str:
 
 
 def _page(page: str, title: str, names: list[str]) -> str:
-    shown = [_entry(_identifier(name), f"tl.{name}", module=name in MODULES) for name in names]
+    shown = [_entry(_identifier(name), f"tl.{name}") for name in names]
     if page == "streams":
         shown += [_entry(f"timeloom.streaming.{name}", f"timeloom.streaming.{name}") for name in STREAMS]
     return "\n\n".join([f"# {title}", *shown])
 
 
-def _entry(identifier: str, heading: str, *, module: bool = False) -> str:
-    inside = "\n      show_root_members_full_path: true" if module else ""
-    return f"::: {identifier}\n    options:\n      heading: {heading}\n      toc_label: {heading}{inside}"
+def _entry(identifier: str, heading: str) -> str:
+    options = {
+        "heading": heading,
+        "toc_label": heading,
+        "inherited_members": "true",
+        "show_if_no_docstring": "true" if heading == "tl.allen" else "false",
+        "filters": json.dumps(["!^_", f"!^({'|'.join(HIDDEN.split())})$"]),
+    }
+    return "\n".join(
+        [f"::: {identifier}", "    options:", *(f"      {key}: {value}" for key, value in options.items())]
+    )
 
 
 def _identifier(name: str) -> str:
