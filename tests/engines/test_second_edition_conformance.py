@@ -33,7 +33,11 @@ CALLS = {
     "check": lambda a, b: tl.check(a, by="key", gaps=True, duplicates=True, within=(0, 50)),
     "sessions": lambda a, b: tl.coalesce(a, by="key", max_gap=2),
     "buckets": lambda a, b: tl.temporal_aggregate(
-        a, {"n": "count", "busy": "covered", "mean": ("x", "time_avg")}, by="key", every=7, within=(2, 25)
+        a,
+        {"n": "count", "busy": "covered", "mean": ("x", "time_avg"), "sum": ("x", "sum"), "max": ("x", "max")},
+        by="key",
+        every=7,
+        within=(2, 25),
     ),
     "buckets of all": lambda a, b: tl.temporal_aggregate(a, {"n": "count", "busy": "covered"}, every=3),
     "union": tl.temporal_union,

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import keys_for, periods
-from reference import sequenced, value_sets
+from reference import aggregates, sequenced, value_sets
 from rows import table
 
+UNORDERED = ("sum", "avg", "min", "max", "count_distinct")
 KEYED = periods().flatmap(lambda rows: st.tuples(st.just(rows), keys_for(rows)))
 
 
@@ -96,6 +97,7 @@ def test_pieces_and_buckets(drawn, step, origin):
     assert cut == expected
     assert tuples(tl.split(given_rows, at=lines), "load", "start", "end") == expected
     wanted = {"n": "count", "busy": "covered", "mean": ("load", "time_avg"), "loads": ("load", "count")}
+    wanted |= {name: ("load", name) for name in UNORDERED}
     found = tl.temporal_aggregate(given_rows, wanted, by="key", every=step, origin=origin)
     expected = []
     for key in dict.fromkeys(keys):
@@ -110,7 +112,9 @@ def test_pieces_and_buckets(drawn, step, origin):
                 ]
                 weight = sum(length for _, length in loads)
                 mean = float(sum(load * length for load, length in loads) / weight) if weight else None
-                expected.append((key, line, line + step, n, busy, mean, len(loads)))
+                touching = [load for start, end, load in own if start < line + step and end > line]
+                plain = [aggregates.PLAIN[name](touching) for name in UNORDERED]
+                expected.append((key, line, line + step, n, busy, mean, len(loads), *plain))
     assert sorted(tuples(found), key=repr) == sorted(expected, key=repr)
 
 
@@ -192,7 +196,8 @@ def test_calendar_units_of_dates(every, origin, expected):
         (lambda t: tl.split(t, at=[1], origin=3), "origin= is for a regular grid"),
         (lambda t: tl.split(pa.table({"start": [1], "end": pa.nulls(1, pa.int64())}), every=5), "1 rows never end"),
         (lambda t: tl.temporal_aggregate(t, {"n": "covered"}), "of a bucket of time; give every="),
-        (lambda t: tl.temporal_aggregate(t, {"n": ("x", "sum")}, every=5), "with every= there are count, covered"),
+        (lambda t: tl.temporal_aggregate(t, {"n": ("x", "first")}, every=5), "minds the order of rows"),
+        (lambda t: tl.temporal_aggregate(t, {"n": ("x", len)}, every=5), "minds the order of rows"),
         (lambda t: tl.temporal_aggregate(t, {"n": "count"}, every=5, fill=True), "every= makes buckets"),
         (lambda t: tl.temporal_aggregate(t, {"n": "count"}, zone=BERLIN), "give every=, too"),
         (lambda t: tl.temporal_aggregate(t, {"n": "time_avg"}, every=5), "a column, such as"),

@@ -28,6 +28,11 @@ class Measure:
         """The record of the function; None for the user's own, and for those of buckets of time."""
         return AGGREGATES.get(self.function) if isinstance(self.function, str) else None
 
+    @property
+    def minds_order(self) -> bool:
+        """Whether the order of rows may matter: to the user's own function it may."""
+        return self.aggregate is None or self.aggregate.order != "ignored"
+
 
 def read_measures(given: "Mapping[str, Any]") -> tuple[Measure, ...]:
     """Read ``{"n": "count", "total": ("price", "sum")}``."""

@@ -118,10 +118,10 @@ class AggregateRequest:
                 raise UsageError(
                     f"aggregate {measure.name!r}: {measure.function!r} is of a bucket of time; give every="
                 )
-            if self.grid is not None and measure.function not in ("count", *TIMED):
+            if self.grid is not None and measure.function not in TIMED and measure.minds_order:
                 raise UsageError(
-                    f"aggregate {measure.name!r}: with every= there are count, covered and time_avg; for others, "
-                    "tl.split cuts the rows at the same grid, to be grouped by anything"
+                    f"aggregate {measure.name!r} minds the order of rows, and rows of a bucket have none; tl.split "
+                    "cuts them at the same grid, to be sorted and grouped by anything"
                 )
         if self.grid is not None and (self.fill or self.algorithm != "auto"):
             raise UsageError("fill= and algorithm= are for periods of constant lineage; every= makes buckets")

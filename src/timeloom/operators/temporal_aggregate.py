@@ -48,8 +48,9 @@ def temporal_aggregate(
     every
         Buckets of time instead of periods of constant lineage: ticks, a timedelta, ``"15 minutes"``, or calendar units
         (``"1 day"``, ``"week"``, ``"3 months"``, ``"quarter"``, ``"year"``). Each bucket that any row touches gives a
-        row. The aggregates are then ``"count"`` of the rows that touch it, ``"covered"``, the time in it that any row
-        covers, and ``("load", "time_avg")``, the mean of a column weighted by the time within the bucket.
+        row. The aggregates are then of the rows that touch it, each row once: ``"count"``, ``("load", "max")``, ``sum``
+        and all others that do not mind the order of rows. Beside them there are ``"covered"``, the time in it that any
+        row covers, and ``("load", "time_avg")``, the mean of a column weighted by the time within the bucket.
     origin, zone
         With ``every``: an instant at which a bucket begins, and the zone in which calendar units are meant; by default
         that of the period columns. A day with a change of the clock has 23 or 25 hours.

@@ -28,7 +28,7 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     swept = aside(sweep, grouped, request, cores())
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or (), wide=request.fill)
     columns = grouped.columns(admitted.table, by, writer, swept.line.starts, swept.line.ends)
-    columns |= measured(swept, request.measures, admitted.table, grouped, columns)
+    columns |= measured(swept, request.measures, admitted.table, grouped.rows, columns)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)
 
 

@@ -20,7 +20,6 @@ from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.frames import require_columns
 from timeloom.model.explanation import Explanation
-from timeloom.model.measures import Measure
 from timeloom.model.sequenced import AggregateRequest
 
 
@@ -69,7 +68,7 @@ def _admitted(df: DataFrame, request: AggregateRequest) -> JudgedFrame:
 
 def _rows(admitted: JudgedFrame, request: AggregateRequest, slicing: Slicing) -> GroupedRows:
     needed = [measure.column for measure in request.measures if measure.column is not None]
-    in_order = [measure.column for measure in request.measures if measure.column is not None and _minds_order(measure)]
+    in_order = [measure.column for measure in request.measures if measure.column is not None and measure.minds_order]
     return GroupedRows(
         "temporal_aggregate",
         admitted,
@@ -79,11 +78,6 @@ def _rows(admitted: JudgedFrame, request: AggregateRequest, slicing: Slicing) ->
         request.within,
         order_by=tuple(in_order) if in_order else None,
     )
-
-
-def _minds_order(measure: Measure) -> bool:
-    """Whether the order of rows matters to a function; to a callable it may."""
-    return measure.aggregate is None or measure.aggregate.order != "ignored"
 
 
 def _schema(admitted: JudgedFrame, request: AggregateRequest) -> T.StructType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from timeloom.engines.resources.threads import aside, in_parallel
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.taking import take_rows
-from timeloom.engines.timelines.grouped import Grouped
+from timeloom.engines.timelines.grouped import Grouped, Rows
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import CallFailedError, evaluate
 from timeloom.errors import InvalidInputError
@@ -30,14 +30,15 @@ def sweep(grouped: Grouped, request: AggregateRequest, threads: int) -> Sweep:
 
 
 def measured(
-    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, grouped: Grouped, periods: "dict[str, Any]"
+    swept: Sweep, measures: tuple[Measure, ...], table: pa.Table, rows: Rows, periods: "dict[str, Any]"
 ) -> "dict[str, pa.Array]":
-    """Every measure: those that share counts or sums of a column one after the other, the rest side by side.
+    """Measures of some rows: those that share counts or sums of a column one after the other, the rest side by side.
 
     The user's own functions are called one at a time, by the thread that called the verb.
     """
     wanted = table.select(sorted({measure.column for measure in measures if measure.column is not None}))
-    source = Source(wanted if grouped.rows.size == table.num_rows else take_rows(wanted, pa.array(grouped.rows)))
+    whole = rows.size == table.num_rows and np.array_equal(rows, np.arange(rows.size))
+    source = Source(wanted if whole else take_rows(wanted, pa.array(rows)))
     ours: dict[Any, list[Measure]] = {}
     theirs: dict[Any, list[Measure]] = {}
     for measure in measures:

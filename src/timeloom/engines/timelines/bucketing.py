@@ -12,10 +12,12 @@ from timeloom.engines.tables.overlap import span_column
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.validity import Admitted
+from timeloom.engines.timelines.aggregation import measured
 from timeloom.engines.timelines.buckets import Buckets
 from timeloom.engines.timelines.grouped import window_ticks
+from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.pieces import Cut, cut
-from timeloom.model.measures import Measure
+from timeloom.model.measures import TIMED, Measure
 from timeloom.model.sequenced import AggregateRequest
 
 
@@ -47,9 +49,20 @@ def bucketed(admitted: Admitted, request: AggregateRequest) -> pa.Table:
     leaders = pa.array(buckets.rows[buckets.offsets[:-1]])
     columns: dict[str, Any] = {name: taken(admitted.table[name], leaders, name) for name in by}
     columns |= PeriodWriter.of([admitted.ticks], request.policy, bounds).columns(*edges)
+    plain = tuple(measure for measure in request.measures if measure.function not in ("count", *TIMED))
+    of_rows = _of_touching_rows(buckets, plain, admitted.table)
     for measure in request.measures:
-        columns[measure.name] = _measure(buckets, measure, admitted)
+        known = of_rows.get(measure.name)
+        columns[measure.name] = _measure(buckets, measure, admitted) if known is None else known
     return pa.table(columns)
+
+
+def _of_touching_rows(buckets: Buckets, measures: tuple[Measure, ...], table: pa.Table) -> "dict[str, pa.Array]":
+    """Aggregates of the rows that touch each bucket: on an axis of bucket numbers they hold at once, and no others."""
+    if not measures:
+        return {}
+    numbers = buckets.numbers
+    return measured(Sweep.of(numbers, numbers + 1, numbers.size, 1), measures, table, buckets.rows, {})
 
 
 def _measure(buckets: Buckets, measure: Measure, admitted: Admitted) -> pa.Array:

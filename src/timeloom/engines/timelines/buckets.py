@@ -33,7 +33,8 @@ class Buckets:
         return self.offsets.size - 1
 
     @property
-    def _numbers(self) -> Rows:
+    def numbers(self) -> Rows:
+        """The bucket of each piece."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def counts(self, column: pa.ChunkedArray | None = None) -> pa.Array:
@@ -41,14 +42,14 @@ class Buckets:
         if column is None:
             return pa.array(np.diff(self.offsets), pa.int64())
         known = np.asarray(column.is_valid())[self.rows]
-        return pa.array(np.bincount(self._numbers[known], minlength=len(self)), pa.int64())
+        return pa.array(np.bincount(self.numbers[known], minlength=len(self)), pa.int64())
 
     def covered(self) -> Ticks:
         """The ticks of each bucket that any row covers."""
-        order = np.lexsort((self._starts, self._numbers)).astype(np.int32)
-        merged = merge_near(self._starts, self._ends, self._numbers, order, 0)
+        order = np.lexsort((self._starts, self.numbers)).astype(np.int32)
+        merged = merge_near(self._starts, self._ends, self.numbers, order, 0)
         found = np.zeros(len(self), np.int64)
-        np.add.at(found, self._numbers[merged[0]], merged[2] - merged[1])
+        np.add.at(found, self.numbers[merged[0]], merged[2] - merged[1])
         return found
 
     def time_avg(self, column: pa.ChunkedArray, name: str) -> pa.Array:

@@ -30,5 +30,5 @@ class AggregateTask:
         grouped = Grouped.of(table, rows.starts, rows.ends, by)
         swept = sweep(grouped, self.request, 1)
         columns = grouped.columns(table, by, self.writer.periods, swept.line.starts, swept.line.ends)
-        columns |= measured(swept, self.request.measures, table, grouped, columns)
+        columns |= measured(swept, self.request.measures, table, grouped.rows, columns)
         yield from self.writer.batches(columns)
