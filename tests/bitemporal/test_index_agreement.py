@@ -6,8 +6,12 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import timeloom as tl
+from reference.bitemporal import MEANINGS
+from timeloom.model.aggregates import AGGREGATES
 
 ROWS = [(0, 5, 0, None), (1, 3, 0, None), (2, None, 1, 3), (0, 9, 2, None), (1, 8, 2, 4)]
 WINDOWS = {"sys": tl.Slide(0, 1, 1), "app": tl.Slide(0, 1, 1), "steps": 8, "meaning": "visible"}
@@ -44,7 +48,7 @@ COLUMNS = {
     "struct": pa.array([{"a": 1}, {"a": 2}, None, {"a": 3}, {"a": 4}]),
     "nothing": pa.nulls(5),
 }
-FUNCTIONS = ["count", "sum", "avg", "min", "max", "var", "stddev", "count_distinct", "collect"]
+FUNCTIONS = [record.name for record in AGGREGATES.values() if record.order != "decisive"]
 
 
 def whole_history():
@@ -70,6 +74,36 @@ def test_every_aggregate_is_the_same_or_refused_by_both(column):
         plain = answer(lambda s=select: tl.sliding_windows(history, **WINDOWS, select=s)["x"].to_pylist())
         indexed = answer(lambda s=select: [step.values["x"] for step in index.windows(**WINDOWS, select=s)])
         assert indexed == plain, entry
+
+
+@given(
+    st.sampled_from(list(COLUMNS)),
+    st.lists(
+        st.tuples(*[st.integers(0, 5)] * 2, st.integers(1, 4), st.integers(0, 5), st.integers(1, 5)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(MEANINGS),
+    st.sampled_from([None, 1, "auto"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_index_pass_and_present_agree_on_any_history(column, rows, meaning, every):
+    """Values are drawn from a column of each type; the index of the present is asked about the present."""
+    picked = COLUMNS[column].take(pa.array([row[0] % 5 for row in rows]))
+    times = [(a, a + n, s, None if life == 5 else s + life) for _, a, n, s, life in rows]
+    names = ("app_start", "app_end", "sys_start", "sys_end")
+    history = pa.table(
+        {name: pa.array([row[k] for row in times], pa.int64()) for k, name in enumerate(names)} | {"x": picked}
+    )
+    index = tl.BitemporalIndex(history, checkpoint_every=every)
+    present = tl.BitemporalIndex(history, retroactive=False)
+    now = {"sys": tl.Slide(present.latest, 0, 1), "app": tl.Slide(0, 0, 1), "steps": 6}
+    for entry in [*(("x", name) for name in FUNCTIONS), ("x", "top", 2), ("x", list)]:
+        select = {"x": entry}
+        for ask, source in ((WINDOWS | {"meaning": meaning}, index), (now, index), (now, present)):
+            plain = answer(lambda s=select, a=ask: tl.sliding_windows(history, **a, select=s)["x"].to_pylist())
+            found = answer(lambda s=select, a=ask, i=source: [one.values["x"] for one in i.windows(**a, select=s)])
+            assert found == plain, entry
 
 
 def test_a_function_sees_whole_numbers_beside_nulls_as_they_are():

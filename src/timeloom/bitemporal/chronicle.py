@@ -10,6 +10,7 @@ import pyarrow as pa
 from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before
 from timeloom.bitemporal.columns import GrowingArray, View
 from timeloom.bitemporal.layout import Layout, Version
+from timeloom.bitemporal.payload import taken_rows
 from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.believed import believed_range, believed_rows
@@ -108,7 +109,7 @@ class Chronicle:
         )
         sys_end = np.where(ended_by > self.number, FOREVER, sys_end)
         parts = [facts if recent is None else take_rows(facts, pa.array(recent))]
-        parts = [*(self.payload if settled is None else self._taken(settled)), *parts]
+        parts = [*(self.payload if settled is None else taken_rows(self.payload, settled)), *parts]
         return self.layout.table(pa.concat_tables(parts), app_start, app_end, sys_start, sys_end)
 
     @property
@@ -143,16 +144,6 @@ class Chronicle:
         found = believed_rows(rows, at, self.number, low, high, *columns)
         found = found if rows is base.alive else np.sort(found)
         return np.concatenate([found, believed_range(base.rows, upto, at, self.number, low, high, *columns)])
-
-    def _taken(self, rows: Ticks) -> list[pa.Table]:
-        """Settled facts in ascending order: chunk by chunk, since Arrow would put the chunks together first."""
-        edges = np.cumsum([0, *(chunk.num_rows for chunk in self.payload)])
-        places = np.searchsorted(rows, edges)
-        return [
-            take_rows(chunk, pa.array(rows[begin:end] - edge))
-            for chunk, edge, begin, end in zip(self.payload, edges[:-1], places[:-1], places[1:], strict=True)
-            if begin < end
-        ]
 
     def _require_known(self) -> None:
         if not self.layout.schema.names:

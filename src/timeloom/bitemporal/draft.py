@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from timeloom.bitemporal.checkpoints import spaced
 from timeloom.bitemporal.chronicle import NEVER, Chronicle, Times, settled_version, times_of
 from timeloom.bitemporal.layout import Version
+from timeloom.bitemporal.payload import merged
 from timeloom.bitemporal.present import Present
 from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import InvalidInputError
@@ -184,12 +185,3 @@ def _parts(payload: tuple[pa.Table, ...], keep: "NDArray[np.bool_]") -> list[tup
         found.append((chunk, pa.array(np.flatnonzero(keep[begin : begin + chunk.num_rows]))))
         begin += chunk.num_rows
     return found
-
-
-def merged(chunks: tuple[pa.Table, ...]) -> tuple[pa.Table, ...]:
-    """Put small chunks together with the ones before, so that there are few: each at least twice the next."""
-    kept = list(chunks)
-    while len(kept) > 1 and kept[-2].num_rows < 2 * kept[-1].num_rows:
-        last = kept.pop()
-        kept[-1] = pa.concat_tables([kept[-1], last]).combine_chunks()
-    return tuple(kept)

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.exact import ExactSum
+from timeloom.bitemporal.payload import Payload
 from timeloom.engines.tables.frames import require_columns
-from timeloom.engines.tables.key_types import plain_values
-from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import whole
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import CallFailedError, evaluate
@@ -22,19 +21,20 @@ from timeloom.model.measures import Measure
 class Expression:
     """The running value of one measure."""
 
-    def __init__(self, measure: Measure, payload: pa.Table) -> None:
+    def __init__(self, measure: Measure, payload: Payload) -> None:
         self.measure = measure
         record = measure.aggregate
         self.by_delta = record is not None and record.reversible
         self._combination = None if record is None else record.combination
-        self._column = None if measure.column is None else payload[measure.column]
+        self.payload = payload
         self._count = 0
-        self._sum = None if self._column is None else ExactSum(self._column.type, measure)
+        column = measure.column
+        self._sum = None if column is None else ExactSum(payload.schema.field(column).type, measure)
 
     def slide(self, entered: Ticks, left: Ticks) -> None:
         """Take notice of a delta."""
         for sign, rows in ((1, entered), (-1, left)):
-            if self._column is None or self._sum is None:
+            if self._sum is None:
                 self._count += sign * rows.size
                 continue
             values = self._values(rows).drop_null()
@@ -59,8 +59,7 @@ class Expression:
             ) from error
 
     def _values(self, rows: Ticks) -> pa.Array:
-        assert self._column is not None
-        return plain_values(whole(taken(self._column, pa.array(rows), str(self.measure.column))))
+        return self.payload.values(str(self.measure.column), rows)
 
 
 def _over_rows(measure: Measure, values: pa.Array) -> Any:
@@ -70,15 +69,15 @@ def _over_rows(measure: Measure, values: pa.Array) -> Any:
     return evaluate(swept, [measure], values)[measure.name][0].as_py()
 
 
-def expressions_of(measures: tuple[Measure, ...], payload: pa.Table) -> dict[str, Expression]:
+def expressions_of(measures: tuple[Measure, ...], payload: Payload) -> dict[str, Expression]:
     """Fresh expressions by name."""
     return {measure.name: Expression(measure, payload) for measure in measures}
 
 
-def check_measures(measures: tuple[Measure, ...], payload: pa.Table) -> None:
+def check_measures(measures: tuple[Measure, ...], schema: pa.Schema) -> None:
     """Refuse measures that an index cannot follow, and those that make no sense for the types of their columns."""
     wanted = [measure.column for measure in measures if measure.column is not None]
-    require_columns(payload.column_names, wanted, "indexed")
+    require_columns(schema.names, wanted, "indexed")
     for measure in measures:
         if measure.aggregate is not None and measure.aggregate.order == "decisive":
             raise UsageError(
@@ -86,4 +85,4 @@ def check_measures(measures: tuple[Measure, ...], payload: pa.Table) -> None:
                 "keep; use tl.sliding_windows, or a callable over the valid rows"
             )
         if measure.column is not None:
-            _over_rows(measure, whole(payload[measure.column].slice(0, 0)))
+            _over_rows(measure, whole(schema.empty_table()[measure.column]))

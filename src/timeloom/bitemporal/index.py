@@ -12,34 +12,22 @@ import pyarrow as pa
 
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
-from timeloom.bitemporal.expressions import check_measures, expressions_of
-from timeloom.bitemporal.identity import numbered, read_numbers
+from timeloom.bitemporal.expressions import expressions_of
+from timeloom.bitemporal.identity import read_numbers
+from timeloom.bitemporal.live import LiveRequest, LiveWindows, News, asked, check_forward, selected
 from timeloom.bitemporal.snapshot import Batch, Snapshot, fitted
 from timeloom.bitemporal.timelines import AUTO, Every, Timelines
 from timeloom.bitemporal.windows import WindowQuery
 from timeloom.engines.tables.frames import to_arrow
-from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History, read_history
 from timeloom.engines.windows.slides import lay_out, meaning_code
-from timeloom.errors import InvalidInputError, UsageError, shown
+from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
-from timeloom.model.sliding_windows import read_select
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
-
-
-def _numbers(rows: Any) -> Ticks:
-    """Row numbers as a caller gives them."""
-    try:
-        numbers = np.asarray(rows) if len(rows) else np.zeros(0, np.int64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"{shown(rows)} are no row numbers; give a list of integers") from error
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-        raise UsageError(f"{shown(rows)} are no row numbers; give a list of integers")
-    return numbers.astype(np.int64)
 
 
 class BitemporalIndex:
@@ -106,8 +94,12 @@ class BitemporalIndex:
         self._now = Snapshot(Timelines(retroactive, every))
         self._lock = threading.RLock()
         self._follows = False
+        self._news = News()
         if table is not None:
             self.append(table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.rows(self.held()).__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
         return self._now.numbers.total
@@ -127,6 +119,22 @@ class BitemporalIndex:
     def app_period(self) -> Period:
         """The period columns of application time."""
         return self._app_period
+
+    def describe(self) -> dict[str, Any]:
+        """What the index holds, all at one time, by name."""
+        now = self._now
+        kinds = ("", "") if now.types is None else tuple(kind.axis.value for kind in now.types)
+        return {
+            "rows": now.numbers.total,
+            "held": len(now.lines.columns),
+            "retroactive": self._retroactive,
+            "system time": kinds[0],
+            "application time": kinds[1],
+            "latest": self.latest,
+            "checkpoints": len(now.lines.checkpoints),
+            "columns": [] if now.schema is None else list(now.schema.names),
+            "bytes": now.lines.nbytes,
+        }
 
     @property
     def checkpoints(self) -> list[Any]:
@@ -199,6 +207,7 @@ class BitemporalIndex:
 
     def _publish(self, now: Snapshot) -> None:
         self._now = now
+        self._news.tell()
 
     @checked
     def checkpoint(self, at: "Instant | None" = None) -> None:
@@ -221,6 +230,7 @@ class BitemporalIndex:
         ratio: tuple[int, int] = (1, 1),
         meaning: Meanings = "snapshot",
         select: "Mapping[str, Any] | None" = None,
+        where: "str | None" = None,
     ) -> WindowQuery:
         """Slide windows over both times.
 
@@ -240,6 +250,9 @@ class BitemporalIndex:
             Expressions by name, found in ``step.values``: ``"count"`` and ``(column, "count" | "sum" | "avg")``, which
             follow what enters and leaves; ``(column, "min")``, ``(column, "top", k)``, ``(column, callable)`` and the
             like, which look at all valid rows.
+        where
+            A condition of SQL on the rows, such as ``"fee > 5"``: windows hold those that satisfy it. Only rows that
+            enter or leave are looked at.
 
         Returns
         -------
@@ -251,37 +264,78 @@ class BitemporalIndex:
         plan = lay_out(sys, app, ratio, steps, *types)
         if not self._retroactive:
             self._refuse_past(now, plan.sys_last, check_meaning(meaning)[0])
-        measures = read_select(select) if select is not None else ()
-        assert now.schema is not None
-        payload = now.payload if measures else now.schema.empty_table()
-        check_measures(measures, payload)
-        return WindowQuery(
-            now.lines.state(),
-            plan,
-            code,
-            types,
-            partial(numbered, numbers=now.numbers.pinned(), in_order=now.numbers.in_order),
-            lambda: expressions_of(measures, payload),
-        )
+        measures, condition = asked(now, select, where)
+        payload, numbering = now.payload(), selected(now, condition)
+        expressions = partial(expressions_of, measures, payload)
+        return WindowQuery(now.lines.state(), plan, code, types, numbering, expressions)
 
     @checked
-    def as_of(self, *, sys: "Instant | None" = None, app: Instant) -> Ticks:
-        """The rows valid at an instant of each time; by default at the latest system time."""
+    def live(
+        self,
+        *,
+        sys: Slide,
+        app: Slide,
+        steps: int | None = None,
+        ratio: tuple[int, int] = (1, 1),
+        meaning: Meanings = "snapshot",
+        select: "Mapping[str, Any] | None" = None,
+        where: "str | None" = None,
+        timeout: "float | int | None" = None,
+    ) -> LiveWindows:
+        """Slide windows over transactions as they arrive: a query that stays open and yields each step once.
+
+        A step is certain, and comes, when system time has passed the end of its window. Options are those of `windows`;
+        without ``steps`` the query has no end, and with ``timeout`` it ends when so many seconds pass without a step.
+
+        Examples
+        --------
+        >>> import timeloom as tl
+        >>> accounts = tl.BitemporalTable(key="name")
+        >>> accounts.insert({"name": "John", "balance": 50, "app_start": 10, "app_end": None}, sys=100)
+        >>> live = accounts.index().live(sys=tl.Slide(100, 0, 1), app=tl.Slide(12, 0, 0), ratio=(1, 0),
+        ...                              select={"total": ("balance", "sum")})
+        >>> accounts.insert({"name": "Mary", "balance": 7, "app_start": 11, "app_end": None}, sys=102)
+        >>> [(step.sys[1], step.values["total"]) for step in live.ready()]
+        [(100, 50), (101, 50)]
+        >>> [(step.sys[1], step.values["total"]) for step in live.finish()]
+        [(102, 57)]
+        """
+        now = self._now
+        types = now.known_types()
+        if not self._retroactive:
+            raise UsageError("a live query reads a little of the past; use an index with retroactive=True")
+        plan = lay_out(sys, app, ratio, max(1, ratio[0]), *types)
+        check_forward(sys, ratio, int(plan.sys_last[0]), int(plan.sys_last[-1]))
+        if steps is not None:
+            lay_out(sys, app, ratio, steps, *types)
+        measures, condition = asked(now, select, where)
+        request = LiveRequest(sys, app, ratio, meaning_code(meaning), measures, condition, steps)
+        return LiveWindows(lambda: self._now, self._news, request, timeout)
+
+    @checked
+    def as_of(self, *, sys: "Instant | None" = None, app: "Instant | None" = None, where: "str | None" = None) -> Ticks:
+        """The rows believed at a system time (by default the latest), valid at an application time (or at any)."""
         now = self._now
         at = now.latest if sys is None else self._tick(sys, 0, "sys")
         if not self._retroactive:
             self._refuse_past(now, np.array([at]), "snapshot")
-        valid_at = self._tick(app, 1, "app")
-        corner = np.array([at, at, valid_at, valid_at], np.int64)
-        return now.numbers.of(now.lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))
+        upper = lower = self._tick(app, 1, "app") if app is not None else 0
+        if app is None:
+            upper, lower = FOREVER - 1, MIN_TICK
+        corner = np.array([at, at, upper, lower], np.int64)
+        _, condition = asked(now, None, where)
+        return selected(now, condition)(now.lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))
 
     @checked
     def rows(self, numbers: "Ticks | list[int]") -> pa.Table:
         """The rows of the table with these numbers."""
         now, wanted = self._now, read_numbers(numbers)
         now.known_types()
-        now.numbers.check(wanted)
-        return take_rows(now.payload, pa.array(wanted))
+        return now.payload().rows(wanted)
+
+    def held(self) -> Ticks:
+        """The numbers of all rows that the index holds; one that is not retroactive has forgotten others."""
+        return self._now.held()
 
     @checked
     def cells(self, *, sys: "tuple[Instant, Instant] | None" = None) -> pa.Table:

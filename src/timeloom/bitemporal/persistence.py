@@ -16,6 +16,7 @@ from timeloom.bitemporal.columns import GrowingArray, TimeColumns
 from timeloom.bitemporal.identity import RowNumbers
 from timeloom.bitemporal.snapshot import Snapshot
 from timeloom.bitemporal.timelines import Timelines
+from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.kernels.bitemporal.buckets import BLOCK
 from timeloom.model.period import Period
@@ -56,7 +57,7 @@ def save_index(path: "str | os.PathLike[str]", index: Indexed) -> None:
     if numbers.numbers is not None and numbers.places is not None:
         arrays["numbers"], arrays["places"] = numbers.numbers.values, numbers.places.values
     if now.schema is not None:
-        arrays["table"] = table_bytes(now.payload)
+        arrays["table"] = table_bytes(now.stored())
     meta = {
         "sys_period": _period_fields(index._sys_period),
         "app_period": _period_fields(index._app_period),
@@ -64,6 +65,7 @@ def save_index(path: "str | os.PathLike[str]", index: Indexed) -> None:
         "bucket": lines.bucket,
         "checkpoint_every": lines.checkpoint_every,
         "latest": lines.columns.latest,
+        "held": True,
         "total": numbers.total,
         "in_order": numbers.in_order,
         "gridded": lines.gridded,
@@ -113,7 +115,9 @@ def _index(arrays: storage.Arrays, meta: dict[str, Any], make: "Callable[..., In
         table = bytes_table(arrays["table"])
         axes = (index._sys_period.start, index._app_period.start)
         sys, app = (TimeType.of(table.schema.field(name).type, name, "bitemporal") for name in axes)
-        index._now = Snapshot(lines, numbers, (sys, app), table.schema, [table], 1)
+        if not lines.retroactive and not meta.get("held", False) and "numbers" in arrays:
+            table = take_rows(table, pa.array(arrays["numbers"]))
+        index._now = Snapshot(lines, numbers, (sys, app), table.schema, (table,))
     return index
 
 

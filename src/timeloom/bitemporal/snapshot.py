@@ -1,14 +1,17 @@
 """The whole state of an index after a batch, which never changes, and the batch that leads to the next one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from timeloom.bitemporal.identity import RowNumbers
+from timeloom.bitemporal.identity import RowNumbers, numbered
+from timeloom.bitemporal.payload import Chunks, Payload, merged, taken_rows
 from timeloom.bitemporal.timelines import Timelines
+from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
@@ -21,26 +24,40 @@ Types = tuple[TimeType, TimeType]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that a reader needs. The list of tables is shared and only grows: ``held`` of them are of here."""
+    """Everything that a reader needs. The payload lies by number; where rows are forgotten, by arrival."""
 
     lines: Timelines
     numbers: RowNumbers = field(default_factory=RowNumbers)
     types: Types | None = None
     schema: pa.Schema | None = None
-    tables: list[pa.Table] = field(default_factory=list)
-    held: int = 0
+    chunks: Chunks = ()
 
     @property
     def latest(self) -> int:
         """The latest system time in ticks."""
         return self.lines.columns.latest
 
-    @property
-    def payload(self) -> pa.Table:
+    def payload(self) -> Payload:
         """All rows by their numbers, with all their columns."""
         assert self.schema is not None
-        parts = self.tables[: self.held]
-        return pa.concat_tables([self.schema.empty_table(), *parts], promote_options="default")
+        return Payload(self.schema, self.chunks, self._by_number if self.lines.retroactive else self.numbers.rows)
+
+    def _by_number(self, numbers: Ticks) -> Ticks:
+        self.numbers.check(numbers)
+        return numbers
+
+    def stored(self) -> pa.Table:
+        """All rows that are held, as they lie."""
+        assert self.schema is not None
+        return pa.concat_tables([self.schema.empty_table(), *self.chunks], promote_options="default")
+
+    def held(self) -> Ticks:
+        """The numbers of all rows that are held, ascending."""
+        return self.numbers.of(np.arange(len(self.lines.columns), dtype=np.int64))
+
+    def numbering(self) -> "Callable[[Ticks], Ticks]":
+        """The user's numbers of rows by arrival, in this state."""
+        return partial(numbered, numbers=self.numbers.pinned(), in_order=self.numbers.in_order)
 
     def known_types(self) -> Types:
         """The types of both times."""
@@ -115,8 +132,9 @@ class Batch:
             lines=start.lines.applied(self.history.take(order).columns, self.places, self.at),
         )
         if self.table is not None:
-            after = replace(after, schema=unified(start.schema, self.table.schema), held=start.held + 1)
-            start.tables[start.held :] = [self.table]
+            table = self.table if start.lines.retroactive else take_rows(self.table, pa.array(order))
+            schema = unified(start.schema, self.table.schema)
+            after = replace(after, schema=schema, chunks=merged((*start.chunks, table)))
         return after if start.lines.retroactive else _forgetful(after)
 
     def undo(self) -> None:
@@ -125,12 +143,13 @@ class Batch:
 
 
 def _forgetful(after: Snapshot) -> Snapshot:
-    """Drop the rows that have ended, once they outnumber the others."""
+    """Drop the rows that have ended, and their payload, once they outnumber the others."""
     view = after.lines.columns.view()
     alive = np.flatnonzero((view.sys_end > view.latest) & (view.app_start != FOREVER))
     if len(view) <= 2 * alive.size + 1024:
         return after
-    return replace(after, numbers=after.numbers.kept(alive), lines=after.lines.kept(alive))
+    chunks = merged(tuple(taken_rows(after.chunks, alive)))
+    return replace(after, numbers=after.numbers.kept(alive), lines=after.lines.kept(alive), chunks=chunks)
 
 
 def unified(known: "pa.Schema | None", found: pa.Schema) -> pa.Schema:

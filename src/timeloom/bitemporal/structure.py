@@ -41,7 +41,8 @@ def check_index(arrays: Arrays, meta: dict[str, Any]) -> None:
     stored = 0
     if "table" in arrays:
         stored = pa.ipc.open_stream(pa.py_buffer(require_vector(arrays, "table", np.uint8))).read_all().num_rows
-    require(stored == meta["total"], f"there are {stored} rows in the table, and numbers for {meta['total']}")
+    kept = rows if meta.get("held", False) and not meta["retroactive"] else meta["total"]
+    require(stored == kept, f"there are {stored} rows in the table, and {kept} are expected")
 
 
 def _check_buckets(arrays: Arrays, side: str, grid: Any, instants: np.ndarray[Any, Any]) -> None:

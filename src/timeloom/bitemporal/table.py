@@ -88,6 +88,9 @@ class BitemporalTable:
         self._ledger: Ledger | None = None
         self._closed = False
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.history().__arrow_c_stream__(requested_schema)
+
     def __len__(self) -> int:
         return len(self._state)
 

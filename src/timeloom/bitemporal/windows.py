@@ -79,6 +79,7 @@ class WindowQuery:
         self._numbered = numbered
         self._expressions = expressions
         self._known: tuple[int, Ticks] = (-1, np.empty(0, np.int64))
+        self._first = 0
 
     def __len__(self) -> int:
         return int(self._bounds.shape[1])
@@ -98,9 +99,14 @@ class WindowQuery:
         if number == step.number - 1:
             rows = np.union1d(np.setdiff1d(rows, step.left, assume_unique=True), step.entered)
         elif number != step.number:
-            rows = self._numbered(self._state.inside(self._bounds[:, step.number], self._meaning))
+            rows = self._numbered(self._state.inside(self._bounds[:, step.number - self._first], self._meaning))
         self._known = (step.number, rows)
         return rows.copy()
+
+    def following(self, inside: Ticks, number: int) -> Iterator[Step]:
+        """The steps behind the first one, whose rows are known, and which is step ``number`` of a longer query."""
+        self._known, self._first = (number, inside), number
+        return self._deltas()
 
     def _steps(self) -> Iterator[Step]:
         nothing = np.empty(0, np.int64)
@@ -108,6 +114,9 @@ class WindowQuery:
         self._known = (0, initial)
         (sys, app), *_ = self._instants(0, 1)
         yield Step(self, 0, sys, app, initial, nothing)
+        yield from self._deltas()
+
+    def _deltas(self) -> Iterator[Step]:
         done, stretch = 0, FIRST_STRETCH
         while done < len(self) - 1:
             upto = min(done + stretch, len(self) - 1)
@@ -115,7 +124,8 @@ class WindowQuery:
             for k, (sys, app) in enumerate(self._instants(done + 1, upto + 1)):
                 entered = deltas.entered[deltas.entered_at[k] : deltas.entered_at[k + 1]]
                 left = deltas.left[deltas.left_at[k] : deltas.left_at[k + 1]]
-                yield Step(self, done + 1 + k, sys, app, self._numbered(entered), self._numbered(left))
+                number = self._first + done + 1 + k
+                yield Step(self, number, sys, app, self._numbered(entered), self._numbered(left))
             done, stretch = upto, min(stretch * 4, LARGEST_STRETCH)
 
     def _instants(self, begin: int, end: int) -> list[tuple[tuple[Any, Any], tuple[Any, Any]]]:

@@ -1,4 +1,4 @@
-"""``timeloom index``: stab-forests in files, built, asked, grown and thinned out."""
+"""``timeloom index``: stab-forests and bitemporal indexes in files, built, asked, grown and thinned out."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,22 @@ def is_index_file(path: str) -> bool:
 
 
 def load(path: str) -> Any:
-    """Read an index."""
+    """Read an index of any kind."""
+    from timeloom.storage import kind_of
+
+    kind = kind_of(path)
+    if kind == "bitemporal-index":
+        from timeloom.bitemporal.index import BitemporalIndex
+
+        return BitemporalIndex.load(path)
+    if kind == "bitemporal-table":
+        from timeloom.bitemporal.table import BitemporalTable
+
+        return BitemporalTable.load(path)
+    return _forest(path)
+
+
+def _forest(path: str) -> Any:
     from timeloom.stab_forest.forest import StabForest
 
     return StabForest.load(path)
@@ -36,7 +51,10 @@ def load(path: str) -> Any:
 
 @click.group("index", short_help="Build an index of a table's periods, ask it, let it grow")
 def command() -> None:
-    """Stab-forests in files: which rows are active at an instant, without reading the table."""
+    """Indexes in files: which rows are active at an instant, or were believed then, without reading the table.
+
+    A file that ends with .index or .idx may stand where commands take a table, also in queries.
+    """
 
 
 @with_debug
@@ -61,6 +79,29 @@ def build(table: str, output: str, payload: bool, period: str, closed: str | Non
 
 
 @with_debug
+@command.command("history", short_help="Index a history with two periods")
+@click.argument("table")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the index.")
+@click.option("--sys-period", default="sys_start,sys_end", show_default=True, metavar="START,END", help="System time.")
+@click.option("--app-period", default="app_start,app_end", show_default=True, metavar="START,END", help="Valid time.")
+@click.option("--present", is_flag=True, help="Keep what is believed now only, and forget what was before.")
+@_OPEN_END
+def history(
+    table: str, output: str, sys_period: str, app_period: str, present: bool, open_end: tuple[str, ...]
+) -> None:
+    """Index the versions of a bitemporal history, for as-of, sliding-windows and queries."""
+    from timeloom.bitemporal.index import BitemporalIndex
+    from timeloom.pipeline.tables.files import read_table
+
+    sys = parse_period("sys-period", sys_period, None, open_end)
+    app = parse_period("app-period", app_period, None, open_end)
+    with working(f"indexing {table} → {output}"):
+        rows = read_table(table)
+        BitemporalIndex(rows, sys_period=sys, app_period=app, retroactive=not present).save(output)
+    say(f"{rows.num_rows:,} versions to {output}")
+
+
+@with_debug
 @command.command("info", short_help="Describe an index")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -82,7 +123,7 @@ def info(file: str, as_json: bool) -> None:
 @_OUTPUT
 def stab(file: str, at: str, output: str) -> None:
     """Write the events that are active at any of the instants: their rows, or id, start and end."""
-    forest = load(file)
+    forest = _forest(file)
     _write(forest.rows(sorted(forest.multi_stab(_instants(at)).tolist())), output)
 
 
@@ -94,7 +135,7 @@ def stab(file: str, at: str, output: str) -> None:
 @_OUTPUT
 def window(file: str, begin: str, end: str | None, output: str) -> None:
     """Write the events that are active at some time within a window: their rows, or id, start and end."""
-    forest = load(file)
+    forest = _forest(file)
     found = forest.overlapping(parse_value(begin), None if end is None else parse_value(end))
     _write(forest.rows(sorted(found.tolist())), output)
 
@@ -108,7 +149,7 @@ def count(file: str, at: str, output: str) -> None:
     """Write each instant and how many events are active then."""
     import pyarrow as pa
 
-    forest, instants = load(file), _instants(at)
+    forest, instants = _forest(file), _instants(at)
     _write(pa.table({"at": instants, "count": [forest.count(instant) for instant in instants]}), output)
 
 
@@ -120,12 +161,23 @@ def count(file: str, at: str, output: str) -> None:
 @_CLOSED
 @_OPEN_END
 def append(file: str, table: str, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
-    """Add the events of a table, none of which may start before the last one; only they are written, to a log."""
+    """Add the events of a table, none of which may start before the last one; only they are written, to a log.
+
+    To an index of a history its periods are known; no version may begin before the latest system time.
+    """
+    from timeloom.bitemporal.index import BitemporalIndex
     from timeloom.pipeline.tables.files import read_table
 
+    index = load(file)
+    if isinstance(index, BitemporalIndex):
+        with working(f"{table} → {file}"):
+            index.append(rows := read_table(table))
+            index.save(file)
+        say(f"{rows.num_rows:,} versions to {file}, which holds {len(index):,}")
+        return
     columns = parse_period("period", period, closed, open_end)
     with working(f"{table} → {file}"):
-        forest, rows = load(file), read_table(table)
+        forest, rows = index, read_table(table)
         forest.extend(
             rows.sort_by(columns.start), period=columns, payload=_carried(forest, rows.sort_by(columns.start))
         )
@@ -140,7 +192,7 @@ def append(file: str, table: str, period: str, closed: str | None, open_end: tup
 def forget(file: str, before: str) -> None:
     """Drop the events that have ended by an instant, and write the index anew."""
     with working(f"forgetting in {file}"):
-        forest = load(file)
+        forest = _forest(file)
         dropped = forest.forget(before=parse_value(before))
         forest.save(file)
     say(f"{dropped:,} events forgotten; {file} holds {len(forest):,}")

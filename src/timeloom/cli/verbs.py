@@ -44,7 +44,7 @@ def verb_command(name: str) -> click.Command | None:
 def make_command(verb: Verb, run: Callable[..., None], more: list[click.Option]) -> click.Command:
     """Make a command that takes a verb's tables and options."""
     parameters: list[click.Parameter] = [
-        click.Argument([name], metavar=name.upper(), required=True) for name in verb.inputs
+        click.Argument([name], metavar=name.upper(), required=name in verb.required) for name in verb.inputs
     ]
     options = [option for option in options_of(verb) if option.name not in HIDDEN]
     parameters += [_click_option(option) for option in options]
@@ -140,7 +140,7 @@ def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> li
                 seen[path] = load(path) if is_index_file(path) else reading.table(path)
         return seen[path]
 
-    tables = [table(given[name]) for name in verb.inputs]
+    tables = [table(given[name]) for name in verb.inputs if given[name] is not None]
     options = [option for option in options_of(verb) if option.kind is Kind.PERIOD]
     periods = [values.get(option.name) or option.default for option in options]
     refuse_texts(seen, [Period.of(period) for period in periods if period])

@@ -112,14 +112,17 @@ def as_of(
 
 def _believed(df: Any, given: "tuple[tuple[str, Any, PeriodLike], ...]", on_invalid: OnInvalid) -> PlannedCall:
     """Read a call for one table."""
+    from timeloom.bitemporal.index import BitemporalIndex
     from timeloom.bitemporal.table import BitemporalTable
 
     instants = tuple((at, Period.of(period)) for _, at, period in given if at is not None)
     if not instants:
         raise UsageError("as_of needs a right table, or for a table with two periods sys=, app= or both")
+    wanted = {option: at for option, at, _ in given}
     if isinstance(df, BitemporalTable):
-        wanted = {option: at for option, at, _ in given}
         return PlannedCall(lambda: df.as_of(**wanted), _unexplained)
+    if isinstance(df, BitemporalIndex):
+        return PlannedCall(lambda: df.rows(df.as_of(**wanted)), _unexplained)
     request = BitemporalAsOfRequest(instants, Policy(on_invalid))
     engine = engine_of({"left": df})
     return PlannedCall(lambda: engine.believed(df, request), _unexplained)

@@ -28,6 +28,12 @@ class Verb:
     call: Callable[..., Call]
     explains: bool
 
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The tables that every call has; others may be left out."""
+        parameters = inspect.signature(self.function).parameters
+        return tuple(name for name in self.inputs if parameters[name].default is inspect.Parameter.empty)
+
 
 _VERBS: dict[str, Verb] = {}
 

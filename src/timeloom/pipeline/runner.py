@@ -192,7 +192,7 @@ class Run:
     def _call(self, step: Step, record: StepRecord) -> tuple[Any, dict[str, Any]]:
         verb = verbs()[step.verb or ""]
         options = call_options(verb, step, self.periods, self.points)
-        tables = [self._tables(step.inputs[name]) for name in verb.inputs]
+        tables = [self._tables(step.inputs[name]) for name in verb.inputs if name in step.inputs]
         record.call = {name: _shown(value) for name, value in options.items()}
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", DroppedRowsWarning)

@@ -157,7 +157,11 @@ def through_steps(run: Run, select: Select, factor: Factor, scope: Scope) -> Sql
     inner = Scope(scope.definitions, scope, {factor.alias.lower(): named})
     found = extract(run, select, inner, {label.lower(): label for label in labels}, "by windows")
     whole = not found.arguments and "WHERE" not in select.clauses
-    result = steps_of_index(run, factor, index, found.measures) if index is not None and whole else None
+    result = None
+    if index is not None and not found.arguments:
+        where = select.clauses.get("WHERE")
+        result = steps_of_index(run, factor, index, found.measures, None if where is None else where.tokens)
+        whole = whole or result is not None
     if result is None and frame is None:
         frame = frame_of(run, factor, scope)
     if not whole:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.index import BitemporalIndex
@@ -38,8 +37,12 @@ class Given:
         return self.head if self.load is None else self.load()
 
     def without_rows(self) -> "Given":
-        """The columns only, for a plan."""
-        return Given(self.head.slice(0, 0), self.restore)
+        """The columns only, for a plan; an index has none either, and is known to be one."""
+        none, index = self.head.slice(0, 0), self.index
+        if index is None:
+            return Given(none, self.restore)
+        like = BitemporalIndex(none, sys_period=index.sys_period, app_period=index.app_period)
+        return Given(none, self.restore, index=like)
 
 
 def read_input(name: str, value: Any) -> Given:
@@ -53,9 +56,9 @@ def read_input(name: str, value: Any) -> Given:
         return Given(
             value.rows([]),
             _identity,
-            lambda **at: value.rows(value.as_of(**at)) if len(at) == 2 else None,
+            lambda **at: value.rows(value.as_of(**at)) if "sys" in at else None,
             index=value,
-            load=lambda: value.rows(np.arange(len(value))),
+            load=lambda: value.rows(value.held()),
         )
     frame, restore = to_arrow(value, name)
     refuse_same_names(frame.column_names, f"table {name!r}")

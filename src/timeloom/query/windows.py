@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.errors import TimeloomError
+from timeloom.model.conditions import Condition
 from timeloom.model.sliding_windows import BOUNDS, STEP
 from timeloom.operators.sliding_windows import sliding_windows
-from timeloom.query.structure import Factor, Windows
+from timeloom.query.structure import Factor, Range, Windows
 from timeloom.query.window_grammar import NOW
 from timeloom.query.writing import Run
 
@@ -43,8 +44,10 @@ def through_windows(run: Run, factor: Factor, frame: Any, select: "dict[str, Any
         raise run.located(factor.tokens[0], error) from error
 
 
-def steps_of_index(run: Run, factor: Factor, index: BitemporalIndex, select: dict[str, Any]) -> Any:
-    """Aggregates by step, from an index; None if it cannot give them."""
+def steps_of_index(
+    run: Run, factor: Factor, index: BitemporalIndex, select: dict[str, Any], where: "Range | None"
+) -> Any:
+    """Aggregates by step, from an index, of the rows that satisfy a condition; None if it cannot give them."""
     assert factor.windows is not None
     windows, known = factor.windows, (index.sys_period, index.app_period)
     same = all(
@@ -54,8 +57,13 @@ def steps_of_index(run: Run, factor: Factor, index: BitemporalIndex, select: dic
     if not same or any(measure[1] in ("first", "last") for measure in select.values() if measure != "count"):
         return None
     head = index.rows([])
+    condition = None if where is None else _condition(run, where, head.column_names)
+    if where is not None and condition is None:
+        return None
     schema = through_windows(run, factor, head, select).schema
     run.notes[-1]["by"] = "index"
+    if condition is not None:
+        run.notes[-1]["where"] = condition
     try:
         query = index.windows(
             sys=_dated(run, windows, "sys", head),
@@ -64,12 +72,23 @@ def steps_of_index(run: Run, factor: Factor, index: BitemporalIndex, select: dic
             ratio=windows.ratio,
             meaning=windows.meaning,
             select=select,
+            where=condition,
         )
         rows = [(step.number, *step.sys, *step.app, step.values) for step in query]
     except TimeloomError as error:
         raise run.located(factor.tokens[0], error) from error
     named = [dict(zip((STEP, *BOUNDS), row[:-1], strict=True)) | row[-1] for row in rows]
     return pa.Table.from_pylist(named, schema)
+
+
+def _condition(run: Run, where: Range, labels: list[str]) -> str | None:
+    """The condition of WHERE if an index can look at rows by it; everything else is for the engine."""
+    text = run.text[run.tokens[where[0] + 1].start : run.tokens[where[1] - 1].end]
+    try:
+        Condition(text).resolve(labels)
+    except TimeloomError:
+        return None
+    return text
 
 
 def _dated(run: Run, windows: Windows, axis: str, frame: Any) -> Any:

@@ -122,6 +122,16 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
     return arrays, header["meta"]
 
 
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """What a file holds, as its header says; None if there is no such header, which whoever loads it will tell."""
+    try:
+        with pa.memory_map(os.fspath(path)) as file:
+            header = json.loads((pa.ipc.open_file(file).schema.metadata or {})[_HEADER])
+    except (OSError, KeyError, ValueError):
+        return None
+    return header["kind"] if isinstance(header, dict) and isinstance(header.get("kind"), str) else None
+
+
 def _content(place: str, kind: str) -> mmap.mmap:
     try:
         with open(place, "rb") as file:

@@ -60,7 +60,7 @@ def call_options(verb: Verb, step: Step, periods: Periods, points: set[str]) -> 
         options.setdefault("empty", "point")
     if "period" in options:
         return options
-    for name in verb.inputs:
+    for name in step.inputs:
         table = step.inputs[name]
         period = periods.get(table if isinstance(table, str) else table[0])
         option = f"{name}_period" if f"{name}_period" in known else "period"

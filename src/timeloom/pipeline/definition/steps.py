@@ -87,7 +87,7 @@ def _check_call(document: Document, at: At, verb: Verb, given: Any, tables: list
             hint = did_you_mean(name, [*verb.inputs, *known])
             document.blame((*at, name), f"{verb.name} has no option {name!r}. {hint}", key=True)
     _check_limits(document, at, options)
-    required = [*verb.inputs, *(name for name, option in known.items() if option.required)]
+    required = [*verb.required, *(name for name, option in known.items() if option.required)]
     for name in required:
         if name not in given:
             document.blame(at, f"{name} is missing", key=True)
