@@ -30,6 +30,10 @@ from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
 
 
+ANY: Any = object()
+"""Stands for an instant that is left out."""
+
+
 class BitemporalIndex:
     """Index a bitemporal history for sliding windows over system time, application time, or both.
 
@@ -313,15 +317,15 @@ class BitemporalIndex:
         return LiveWindows(lambda: self._now, self._news, request, timeout)
 
     @checked
-    def as_of(self, *, sys: "Instant | None" = None, app: "Instant | None" = None, where: "str | None" = None) -> Ticks:
+    def as_of(self, *, sys: "Instant | None" = None, app: Instant = ANY, where: "str | None" = None) -> Ticks:
         """The rows believed at a system time (by default the latest), valid at an application time (or at any)."""
         now = self._now
         at = now.latest if sys is None else self._tick(sys, 0, "sys")
         if not self._retroactive:
             self._refuse_past(now, np.array([at]), "snapshot")
-        upper = lower = self._tick(app, 1, "app") if app is not None else 0
-        if app is None:
-            upper, lower = FOREVER - 1, MIN_TICK
+        upper, lower = FOREVER - 1, MIN_TICK
+        if app is not ANY:
+            upper = lower = self._tick(app, 1, "app")
         corner = np.array([at, at, upper, lower], np.int64)
         _, condition = asked(now, None, where)
         return selected(now, condition)(now.lines.state().inside(np.minimum(corner, FOREVER - 1), SNAPSHOT))

@@ -122,7 +122,8 @@ def _believed(df: Any, given: "tuple[tuple[str, Any, PeriodLike], ...]", on_inva
     if isinstance(df, BitemporalTable):
         return PlannedCall(lambda: df.as_of(**wanted), _unexplained)
     if isinstance(df, BitemporalIndex):
-        return PlannedCall(lambda: df.rows(df.as_of(**wanted)), _unexplained)
+        known = {option: at for option, at in wanted.items() if at is not None}
+        return PlannedCall(lambda: df.rows(df.as_of(**known)), _unexplained)
     request = BitemporalAsOfRequest(instants, Policy(on_invalid))
     engine = engine_of({"left": df})
     return PlannedCall(lambda: engine.believed(df, request), _unexplained)
