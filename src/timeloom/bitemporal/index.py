@@ -29,7 +29,6 @@ from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
 
-
 ANY: Any = object()
 """Stands for an instant that is left out."""
 
