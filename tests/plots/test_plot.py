@@ -105,6 +105,31 @@ def test_values_are_steps_or_a_histogram():
     assert {bar["rows"] for bar in wide[:-1]} == {4}
 
 
+def test_pairs_are_bars_of_both_sides_joined_by_lines():
+    left = pa.table({"who": ["Ann", "Bob"], "start": [1, 4], "end": [5, 9]})
+    right = pa.table({"job": ["a", "b", "c"], "start": [0, 4, 8], "end": [2, 5, None]})
+    plot = tl.plot(tl.join(left, right))
+    lines, bars = values(plot), values(plot, 1)
+    assert (plot.kind, len(lines), len(bars)) == ("pairs", 4, 5)
+    assert "4 pairs of 2 and 3 periods" in repr(plot)
+    lanes = {
+        side: {bar["lane"] for bar in bars if bar["side"] == side}
+        for side in ("start – end", "start_right – end_right")
+    }
+    assert max(lanes["start – end"]) < min(lanes["start_right – end_right"])
+    assert {(line["left"], line["right"]) for line in lines} == {(3, 1), (3, 4.5), (6.5, 4.5), (6.5, 8.5)}
+    assert tl.plot(tl.join(left, right), color="who").kind == "lanes"
+    assert plot.svg().count("<path") + plot.svg().count("<line") > 8
+
+
+def test_a_density_is_filled_to_zero_where_nothing_changes():
+    starts = np.arange(2000) * 10
+    plot = tl.plot(pa.table({"start": starts, "end": starts + 10}))
+    filled, band = plot.spec["layer"][0]["encoding"], plot.spec["layer"][1]["encoding"]
+    assert (filled["y"]["field"], filled["y2"]) == ("least", {"datum": 0})
+    assert (band["y"]["field"], band["y2"]["field"]) == ("greatest", "least")
+
+
 def test_versions_are_rectangles_with_a_window():
     plot = tl.plot(VERSIONS, window=((2, 4), (11, 13)))
     assert plot.kind == "rectangles"

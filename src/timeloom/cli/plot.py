@@ -16,11 +16,14 @@ from timeloom.errors import UsageError
 @click.command("plot", short_help="Draw a table: lanes, steps, a histogram, rectangles")
 @click.argument("table")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The picture: .html, .svg, .png or .json.")
-@click.option("--kind", type=click.Choice(["auto", "lanes", "steps", "histogram", "rectangles"]), default="auto")
+@click.option(
+    "--kind", type=click.Choice(["auto", "lanes", "pairs", "steps", "histogram", "rectangles"]), default="auto"
+)
 @click.option("--value", metavar="COLUMN", help="The numeric column of steps and histograms.")
 @click.option("--color", metavar="COLUMN", help="The column that colours lanes and rectangles.")
 @click.option("--by", metavar="COLUMN", help="The column that groups lanes.")
 @click.option("--period", default="start,end", show_default=True, metavar="START,END", help="The period columns.")
+@click.option("--right-period", default="start_right,end_right", show_default=True, metavar="START,END")
 @click.option("--sys-period", default="sys_start,sys_end", show_default=True, metavar="START,END")
 @click.option("--app-period", default="app_start,app_end", show_default=True, metavar="START,END")
 @click.option(
@@ -36,7 +39,7 @@ def command(table: str, output: str, **given: Any) -> None:
     from timeloom.plots.plot import plot
 
     closed, open_end = given["closed"], given["open_end"]
-    named = ("period", "sys_period", "app_period")
+    named = ("period", "right_period", "sys_period", "app_period")
     periods: dict[str, Any] = {name: parse_period(name, given[name], closed, open_end) for name in named}
     options = {name: given[name] for name in ("kind", "value", "color", "by", "title", "width", "height")}
     with working(f"drawing {table} → {output}"):

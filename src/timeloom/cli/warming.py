@@ -73,7 +73,7 @@ def _sequenced(table: pa.Table) -> dict[str, Call]:
         "gaps": tl.gaps,
         "depth": tl.depth,
         "stab": partial(tl.stab, at=[4, 5]),
-        "split": partial(tl.split, every=4),
+        "split": partial(tl.split, at=[4, 9]),
         "lanes": partial(tl.lanes, by="key"),
         "check": partial(tl.check, by="key", gaps=True, duplicates=True),
     }

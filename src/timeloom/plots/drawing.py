@@ -22,7 +22,8 @@ class Plot:
     spec
         The picture as a Vega-Lite specification with its data; ``altair.Chart.from_dict`` takes it, to change it.
     kind
-        What was drawn: ``"lanes"``, ``"density"``, ``"steps"``, ``"band"``, ``"histogram"`` or ``"rectangles"``.
+        What was drawn: ``"lanes"``, ``"pairs"``, ``"density"``, ``"steps"``, ``"band"``, ``"histogram"`` or
+        ``"rectangles"``.
     """
 
     def __init__(self, spec: dict[str, Any], kind: str) -> None:

@@ -13,9 +13,10 @@ from timeloom.model.period import Period, PeriodLike
 from timeloom.operators.depth import depth
 from timeloom.plots import specs
 from timeloom.plots.drawing import Plot
+from timeloom.plots.pairs import pairs
 from timeloom.plots.reduction import MOST, Times, bin_edges, bucketed, grouped_lanes, read_times, shown
 
-Kind = Literal["auto", "lanes", "steps", "histogram", "rectangles"]
+Kind = Literal["auto", "lanes", "pairs", "steps", "histogram", "rectangles"]
 
 
 @checked
@@ -27,6 +28,7 @@ def plot(
     color: str | None = None,
     by: str | None = None,
     period: PeriodLike = ("start", "end"),
+    right_period: PeriodLike = ("start_right", "end_right"),
     sys_period: PeriodLike = ("sys_start", "sys_end"),
     app_period: PeriodLike = ("app_start", "app_end"),
     window: "tuple[tuple[Any, Any], tuple[Any, Any]] | None" = None,
@@ -43,17 +45,18 @@ def plot(
         are fetched.
     kind
         ``"lanes"``: a bar for each row, in as few lanes as possible; more than 500 rows become a density, the number of
-        active rows. ``"steps"``: a value over time. ``"histogram"``: how many rows have a value. ``"rectangles"``:
-        rows with two periods. ``"auto"``: rectangles if the table has both periods, steps with ``value``, a histogram
-        with ``value`` if there is no period, else lanes.
+        active rows. ``"pairs"``: what a join returns, the rows of both sides as bars, each pair joined by a line.
+        ``"steps"``: a value over time. ``"histogram"``: how many rows have a value. ``"rectangles"``:
+        rows with two times. ``"auto"``: rectangles if the table has system and application time, steps with ``value``,
+        a histogram with ``value`` if there is no period, pairs if there is a right period, else lanes.
     value
         The numeric column of steps and histograms.
     color
         A column that colours lanes and rectangles.
     by
         A column that groups lanes: each of its values has lanes of its own, with its name beside them.
-    period, sys_period, app_period
-        The period columns; the latter two for rectangles.
+    period, right_period, sys_period, app_period
+        The period columns; the second one of pairs, the latter two for rectangles.
     window
         ``((sys_start, sys_end), (app_start, app_end))``, drawn over rectangles.
     title, width, height
@@ -74,7 +77,8 @@ def plot(
         raise UsageError(f"kind={kind!r} is unknown. {did_you_mean(kind, get_args(Kind))}")
     names = list(df.columns if is_spark(df) else to_arrow(df, "input")[0].column_names)
     both = Period.of(sys_period), Period.of(app_period)
-    chosen = kind if kind != "auto" else _fitting(names, value, Period.of(period), both)
+    own, right = Period.of(period), Period.of(right_period)
+    chosen = kind if kind != "auto" else _fitting(names, value, color or by, own, right, both)
     if chosen in ("steps", "histogram") and value is None:
         raise UsageError(f"kind={chosen!r} needs value=, the numeric column to draw")
     require_columns(names, [column for column in (value, color, by) if column is not None], "input")
@@ -84,16 +88,29 @@ def plot(
     if chosen == "rectangles":
         return _rectangles(df, both, color, window, size)
     if chosen == "steps":
-        return _steps(df, str(value), Period.of(period), size)
-    return _lanes(df, (color, by), Period.of(period), size)
+        return _steps(df, str(value), own, size)
+    if chosen == "pairs":
+        table = _few(df)
+        return _dense(df, own, size) if table is None else pairs(table, own, right, size)
+    return _lanes(df, (color, by), own, size)
 
 
-def _fitting(names: list[str], value: str | None, period: Period, both: tuple[Period, Period]) -> str:
-    if all(name in names for one in both for name in (one.start, one.end)) and value is None:
+def _fitting(
+    names: list[str],
+    value: str | None,
+    told_apart: str | None,
+    period: Period,
+    right: Period,
+    both: tuple[Period, Period],
+) -> str:
+    def has(*periods: Period) -> bool:
+        return all(name in names for one in periods for name in one.columns)
+
+    if value is not None:
+        return "steps" if has(period) else "histogram"
+    if has(*both):
         return "rectangles"
-    if value is None:
-        return "lanes"
-    return "steps" if period.start in names and period.end in names else "histogram"
+    return "pairs" if has(period, right) and told_apart is None else "lanes"
 
 
 def _frame(size: tuple[str | None, int, int | None], title: str, subtitle: str) -> specs.Frame:
@@ -109,8 +126,7 @@ def _few(df: Any) -> pa.Table | None:
 def _lanes(df: Any, columns: tuple[str | None, str | None], period: Period, size: Any) -> Plot:
     table = _few(df)
     if table is None:
-        found = depth(df, period=period, name="active")
-        return _band(found, "active", period, size, "density")
+        return _dense(df, period, size)
     color, by = columns
     times = read_times(table, period)
     lanes, names = grouped_lanes(times, None if by is None else _values(times.table, by))
@@ -122,6 +138,11 @@ def _lanes(df: Any, columns: tuple[str | None, str | None], period: Period, size
     told = f"{len(rows):,} rows in {max(lanes, default=-1) + 1:,} lanes"
     spec = specs.lanes(_frame(size, "periods", told), rows, times.axis, (period.start, period.end), color, names)
     return Plot(spec, "lanes")
+
+
+def _dense(df: Any, period: Period, size: Any) -> Plot:
+    """How many rows are active, where they are too many to be drawn one by one."""
+    return _band(depth(df, period=period, name="active"), "active", period, size, "density")
 
 
 def _coloured(rows: list[dict[str, Any]], table: pa.Table, color: str | None) -> None:
@@ -162,7 +183,7 @@ def _steps(df: Any, value: str, period: Period, size: Any) -> Plot:
     times = read_times(table, period)
     numbers = _numbers(times.table, value)
     rows = [
-        {"start": start, "end": end, "value": number, "zero": 0}
+        {"start": start, "end": end, "value": number}
         for start, end, number in zip(*_spans(times), numbers.tolist(), strict=True)
         if np.isfinite(number)
     ]

@@ -14,6 +14,18 @@ ROOMY = {"labelFlush": False, "labelSeparation": 10, "titlePadding": 10}
 LANE, MOST_COLOURS = 18, 20
 """The height of a lane, and how many values may have a colour each."""
 
+CALENDAR = {
+    "year": "%Y",
+    "quarter": "%b",
+    "month": "%b",
+    "week": "%-d %b",
+    "date": "%-d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+}
+"""How ticks are written, by what they begin."""
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -47,7 +59,13 @@ def time_field(name: str, axis: Axis, title: str) -> dict[str, Any]:
             "scale": {"zero": False, "nice": False},
             "axis": {"tickMinStep": 1, **ROOMY},
         }
-    return {"field": name, "type": "temporal", "title": title, "scale": {"type": "utc", "nice": False}, "axis": ROOMY}
+    return {
+        "field": name,
+        "type": "temporal",
+        "title": title,
+        "scale": {"type": "utc", "nice": False},
+        "axis": {"format": CALENDAR, **ROOMY},
+    }
 
 
 def lanes(
@@ -87,31 +105,96 @@ def _color(rows: list[dict[str, Any]], color: str | None) -> dict[str, Any]:
     return {"field": "color", "type": kind, "title": color}
 
 
+def pairs(
+    frame: Frame, bars: list[dict[str, Any]], lines: list[dict[str, Any]], axis: Axis, names: tuple[str, str]
+) -> Any:
+    """Bars of both sides in lanes of their own, one above the other, and a line for each pair."""
+    deepest = max((bar["lane"] for bar in bars), default=0) + 1
+    x = time_field("start", axis, "")
+    y = {"field": "lane", "type": "quantitative", "axis": None, "scale": {"domain": [deepest, -1], "nice": False}}
+    joined = {
+        "mark": {"type": "rule", "color": "#8a94a0", "strokeWidth": 1, "opacity": 0.7},
+        "data": {"values": lines},
+        "encoding": {
+            "x": x | {"field": "left"},
+            "x2": {"field": "right"},
+            "y": y | {"field": "above"},
+            "y2": {"field": "below"},
+        },
+    }
+    drawn = {
+        "mark": {"type": "rule", "strokeWidth": LANE - 6},
+        "data": {"values": bars},
+        "encoding": {
+            "x": x,
+            "x2": {"field": "end"},
+            "y": y,
+            "color": {
+                "field": "side",
+                "type": "nominal",
+                "scale": {"domain": list(names), "range": [BLUE, WINDOW]},
+                "legend": {"title": None, "orient": "top"},
+            },
+            "tooltip": [{"field": name} for name in ("side", "period")],
+        },
+    }
+    return frame.around([joined, drawn], LANE * (deepest + 1))
+
+
 def steps(frame: Frame, rows: list[dict[str, Any]], axis: Axis, names: tuple[str, str], value: str) -> Any:
-    """Level lines from start to end, filled to zero; where rows are reduced, the band between least and greatest."""
+    """A line of steps, filled to zero; where rows are reduced, the band between least and greatest, darker."""
     x = {"x": time_field("start", axis, " – ".join(names)), "x2": {"field": "end"}}
     reduced = bool(rows) and "least" in rows[0]
-    low, high = ("least", "greatest") if reduced else ("zero", "value")
-    y = {"y": {"field": high, "type": "quantitative", "title": value}, "y2": {"field": low}}
+    low, high = ("least", "greatest") if reduced else ("value", "value")
+    levels = _levels([float(row[name]) for row in rows for name in (low, high)])
+    y = {"field": high, "type": "quantitative", "title": value, "axis": levels}
     filled = {
-        "mark": {"type": "rect", "opacity": 0.85 if reduced else 0.3, "color": BLUE},
+        "mark": {"type": "rect", "opacity": 0.25, "color": BLUE},
         "data": {"values": rows},
-        "encoding": {**x, **y},
+        "encoding": {**x, "y": y | {"field": low}, "y2": {"datum": 0}},
     }
-    line = {
-        "mark": {"type": "rule", "color": BLUE, "strokeWidth": 1.5},
-        "data": {"values": rows},
-        "encoding": {**x, "y": y["y"]},
+    layers = [filled, _line(x["x"], y, rows, high)]
+    if reduced:
+        band = {"mark": {"type": "rect", "opacity": 0.6, "color": BLUE}, "data": {"values": rows}}
+        layers.insert(1, band | {"encoding": {**x, "y": y, "y2": {"field": low}}})
+    return frame.around(layers, 220)
+
+
+def _levels(values: list[float]) -> dict[str, Any]:
+    """Ticks of a value axis: whole numbers have none between them, few ones have one each."""
+    if not all(value.is_integer() for value in values):
+        return {}
+    most = int(max(values, default=0))
+    return {"values": list(range(most + 1))} if min(values, default=0) >= 0 and most <= 10 else {"tickMinStep": 1}
+
+
+def _line(x: dict[str, Any], y: dict[str, Any], rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
+    """The line of steps; it breaks where no row is, and rows that overlap have lines of their own."""
+    points, run, end = [], 0, None
+    for row in sorted(rows, key=lambda row: float(row["start"])):
+        run += end is not None and row["start"] != end
+        end = row["end"]
+        points += [{"start": row[at], value: row[value], "run": run} for at in ("start", "end")]
+    mark = {"type": "line", "color": BLUE, "strokeWidth": 1.5, "interpolate": "step-after"}
+    return {
+        "mark": mark,
+        "data": {"values": points},
+        "encoding": {"x": x, "y": y, "detail": {"field": "run"}, "order": {"field": "start"}},
     }
-    return frame.around([filled, line], 220)
 
 
 def histogram(frame: Frame, rows: list[dict[str, Any]], value: str) -> Any:
     """Bars over ranges of a value."""
     encoding = {
-        "x": {"field": "low", "type": "quantitative", "title": value, "scale": {"zero": False, "nice": False}},
+        "x": {
+            "field": "low",
+            "type": "quantitative",
+            "title": value,
+            "scale": {"zero": False, "nice": False},
+            "axis": {"tickMinStep": 1} if all(row["low"] % 1 == 0.5 for row in rows) else {},
+        },
         "x2": {"field": "high"},
-        "y": {"field": "rows", "type": "quantitative", "title": "rows"},
+        "y": {"field": "rows", "type": "quantitative", "title": "rows", "axis": {"tickMinStep": 1}},
         "y2": {"datum": 0},
     }
     bars = {"mark": {"type": "rect", "color": BLUE, "stroke": "white"}, "data": {"values": rows}, "encoding": encoding}

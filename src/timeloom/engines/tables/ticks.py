@@ -50,7 +50,7 @@ class TimeType:
     def limits(self) -> tuple[int, int]:
         """The first and the last tick that a column of this type can hold."""
         if self.axis is Axis.INTEGER:
-            found = np.iinfo(self.arrow.to_pandas_dtype())
+            found = np.iinfo(str(self.arrow))
             return int(found.min), min(int(found.max), MAX_TICK)
         if pa.types.is_date32(self.arrow):
             return -(2**31), 2**31 - 1
