@@ -179,6 +179,47 @@ class _SlidingWindows(TypedDict, total=False):
     sys_period: PeriodLike
     app_period: PeriodLike
 
+class _Stream(TypedDict, total=False):
+    by: str | Sequence[str] | None
+    watermark: str | None
+    arrives: str
+    event_columns: dict[str, str] | None
+
+class _StreamAggregate(_Stream, total=False):
+    every: Span | str | None
+    origin: Any
+    zone: str | None
+
+class _StreamCoalesce(_Stream, total=False):
+    max_gap: Span | str | None
+
+class _StreamCount(TypedDict, total=False):
+    on: str | Sequence[str] | None
+    name: str
+    aggregates: Mapping[str, Any] | None
+    delta: Span | str | None
+    epsilon: Span | str | None
+    watermark: str | None
+    left_arrives: str
+    right_arrives: str
+    columns: Sequence[str] | dict[str, str] | None
+    event_columns: dict[str, str] | None
+
+class _StreamPattern(TypedDict, total=False):
+    on: str | Sequence[str] | None
+    watermark: str | None
+    arrives: str | Mapping[str, Any]
+    columns: Sequence[str] | dict[str, str] | None
+    event_columns: dict[str, str] | None
+
+class _Pattern(TypedDict, total=False):
+    on: str | Sequence[str] | None
+    columns: Sequence[str] | None
+    period: PeriodLike
+    periods: Mapping[str, Any] | None
+    on_invalid: OnInvalid
+    empty: OnEmpty | None
+
 class _StreamJoin(TypedDict, total=False):
     on: str | Sequence[str] | None
     how: str
@@ -318,6 +359,13 @@ def sliding_windows(
 def stab(df: _F, at: Any, *, on_invalid: _Kept = "error", **options: Unpack[_Periods]) -> _F: ...
 @overload
 def stab(df: _F, at: Any, *, on_invalid: _Apart, **options: Unpack[_Periods]) -> Quarantined[_F]: ...
+def pattern(tables: Mapping[str, Any], relations: Sequence[Any], **options: Unpack[_Pattern]) -> Any: ...
+def stream_aggregate(df: _F, aggregates: Mapping[str, Any], **options: Unpack[_StreamAggregate]) -> _F: ...
+def stream_coalesce(df: _F, **options: Unpack[_StreamCoalesce]) -> _F: ...
+def stream_count(
+    left: _F, right: object, relation: RelationLike = "intersects", **options: Unpack[_StreamCount]
+) -> _F: ...
+def stream_pattern(streams: Mapping[str, Any], relations: Sequence[Any], **options: Unpack[_StreamPattern]) -> Any: ...
 def stream_join(
     left: _F, right: object, relation: RelationLike = "intersects", **options: Unpack[_StreamJoin]
 ) -> _F: ...

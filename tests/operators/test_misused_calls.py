@@ -13,7 +13,16 @@ import pytest
 
 import timeloom as tl
 from timeloom.operators.registry import verbs
-from timeloom.streaming import EndpointCount, EndpointJoin, LiveForest, StreamJoin
+from timeloom.streaming import (
+    EndpointCount,
+    EndpointJoin,
+    LiveForest,
+    StreamAggregate,
+    StreamCoalesce,
+    StreamCount,
+    StreamJoin,
+    StreamPattern,
+)
 from timeloom.streaming.intake import Events
 
 ROWS = pa.table({"key": ["a", "b"], "value": [1, 2], "start": [1, 2], "end": [3, 9]})
@@ -227,6 +236,11 @@ FUNCTIONS = {
     tl.relation: {"name": "during"},
     tl.explain: {"verb": "join"},
     tl.install: {},
+    tl.pattern: {"tables": {"a": ROWS, "b": ROWS}, "relations": [("a", "before", "b")]},
+    tl.stream_pattern: {"streams": {"a": EVENTS, "b": EVENTS}, "relations": [("a", "before", "b")]},
+    tl.stream_aggregate: {"df": EVENTS, "aggregates": {"n": "count"}},
+    tl.stream_coalesce: {"df": EVENTS},
+    tl.stream_count: {"left": EVENTS, "right": EVENTS},
     tl.stream_join: {"left": ROWS, "right": ROWS},
     tl.StabForest: {},
     tl.StabForest.build: {"starts": [1], "ends": [2]},
@@ -236,6 +250,10 @@ FUNCTIONS = {
     tl.BitemporalIndex: {"table": HISTORY},
     tl.BitemporalIndex.load: {"path": "missing"},
     StreamJoin: {},
+    StreamAggregate: {"aggregates": {"n": "count"}},
+    StreamCoalesce: {},
+    StreamCount: {},
+    StreamPattern: {"names": ["a", "b"], "relations": [("a", "before", "b")]},
     LiveForest: {},
     EndpointCount: {},
     EndpointJoin: {"relation": tl.allen.during},

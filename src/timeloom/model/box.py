@@ -60,7 +60,7 @@ class Box:
 
     def tight(self) -> "Box | None":
         """The same box with every bound as narrow as the others imply, or None when no pair can satisfy it."""
-        reach = self._distances()
+        reach = self.distances()
         if any(reach[point][point] < 0 for point in range(4)):
             return None
         return Box(*((_finite(-reach[s][r]), _finite(reach[r][s])) for r, s in _CORNERS))
@@ -80,7 +80,7 @@ class Box:
                 yield from _feasible(rest & replace(Box(), **{field: (_shifted(hi, 1), None)}))
                 rest = rest & replace(Box(), **{field: (None, hi)})
 
-    def _distances(self) -> list[list[float]]:
+    def distances(self) -> list[list[float]]:
         """Shortest paths: entry [a][b] bounds x_b - x_a from above."""
         reach: list[list[float]] = [[0 if a == b else inf for b in range(4)] for a in range(4)]
         reach[R_END][R_START] = reach[S_END][S_START] = -1

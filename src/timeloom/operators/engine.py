@@ -7,6 +7,7 @@ from timeloom.model.count_join import CountRequest, TopRequest
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
+from timeloom.model.pattern import PatternRequest
 from timeloom.model.sequenced import (
     AggregateRequest,
     AntijoinRequest,
@@ -54,6 +55,12 @@ class Engine(Protocol):
 
     def explain_count_join(self, left: Frame, right: Frame, request: CountRequest) -> Explanation:
         """Say how counts are made."""
+
+    def pattern(self, tables: Mapping[str, Frame], request: PatternRequest) -> Answer:
+        """Find rows of several tables whose periods are in given relations."""
+
+    def explain_pattern(self, tables: Mapping[str, Frame], request: PatternRequest) -> Explanation:
+        """Say in which order a pattern is joined."""
 
     def temporal_join(self, frames: Sequence[Frame], requests: Sequence[TemporalJoinRequest]) -> Answer:
         """Join two or more tables instant by instant; one request for each table after the first."""
@@ -131,14 +138,12 @@ class Engine(Protocol):
 def engine_of(inputs: Mapping[str, object]) -> Engine:
     """Pick the engine that takes these tables; a mixture is refused, its members by their names."""
     from timeloom.engines.tables.frames import family_of
-    from timeloom.engines.tables.marks import is_spark
 
     if family_of(dict(inputs)) == "spark":
         from timeloom.engines.spark import SparkEngine
         from timeloom.engines.spark.cluster.interpreter import use_own_python
 
-        first = next(frame for frame in inputs.values() if is_spark(frame))
-        use_own_python(first.sparkSession)  # type: ignore[attr-defined]
+        use_own_python(next(iter(inputs.values())).sparkSession)  # type: ignore[attr-defined]
         return SparkEngine()
     from timeloom.engines.local import LocalEngine
 

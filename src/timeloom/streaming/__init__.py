@@ -4,13 +4,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from timeloom.streaming.counting import EndpointCount
+    from timeloom.streaming.final.aggregates import StreamAggregate
+    from timeloom.streaming.final.counts import StreamCount
+    from timeloom.streaming.final.patterns import StreamPattern
+    from timeloom.streaming.final.sessions import StreamCoalesce
     from timeloom.streaming.live import LiveForest
     from timeloom.streaming.operator import EndpointJoin
     from timeloom.streaming.tables import StreamJoin
 
-__all__ = ["EndpointCount", "EndpointJoin", "LiveForest", "StreamJoin"]
+__all__ = [
+    "EndpointCount",
+    "EndpointJoin",
+    "LiveForest",
+    "StreamAggregate",
+    "StreamCoalesce",
+    "StreamCount",
+    "StreamJoin",
+    "StreamPattern",
+]
 
-_HOMES = {"EndpointCount": "counting", "EndpointJoin": "operator", "LiveForest": "live", "StreamJoin": "tables"}
+_HOMES = {
+    "EndpointCount": "counting",
+    "EndpointJoin": "operator",
+    "LiveForest": "live",
+    "StreamAggregate": "final.aggregates",
+    "StreamCoalesce": "final.sessions",
+    "StreamCount": "final.counts",
+    "StreamJoin": "tables",
+    "StreamPattern": "final.patterns",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,7 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     verdicts = np.where(null | np.asarray(table[columns.id].is_null()), UNREADABLE, 0).astype(np.int8)
     verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
     if apart:
-        starting, known = _starting(table[second], names.side, second)
+        starting, known = starting_of(table[second], names.side, second)
         verdicts[(verdicts == 0) & ~known] = NO_EVENT
         last = np.full(len(table), FOREVER)
     else:
@@ -87,16 +87,17 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
 def promised(kind: TimeType, until: Any) -> Until:
     """The instant that a caller promises to be complete, if any: of both sides, or of each by its name."""
     if not isinstance(until, Mapping):
-        return _promised(kind, until)
+        return promised_instant(kind, until)
     unknown = [side for side in until if side not in ("left", "right")]
     if unknown:
         raise UsageError(
             f"until= names {unknown[0]!r}, which is no side. {did_you_mean(unknown[0], ('left', 'right'))}"
         )
-    return _promised(kind, until.get("left")), _promised(kind, until.get("right"))
+    return promised_instant(kind, until.get("left")), promised_instant(kind, until.get("right"))
 
 
-def _promised(kind: TimeType, until: Any) -> int | None:
+def promised_instant(kind: TimeType, until: Any) -> int | None:
+    """The instant that a caller promises to be complete, if any."""
     if until is None:
         return None
     instant = kind.ticks_of(until, "until")
@@ -105,7 +106,7 @@ def _promised(kind: TimeType, until: Any) -> int | None:
     return instant
 
 
-def _starting(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which events are starts, and which are events at all: true and false, or the words start and end."""
     if pa.types.is_boolean(column.type):
         known = np.asarray(column.is_valid())

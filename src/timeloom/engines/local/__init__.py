@@ -3,7 +3,7 @@
 Each method loads the module of its verb when it is first called: a verb costs nothing before it runs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from timeloom.engines.tables.marks import is_index, is_keyed
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
     from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
+    from timeloom.model.pattern import PatternRequest
     from timeloom.model.sequenced import (
         AggregateRequest,
         AntijoinRequest,
@@ -261,3 +262,15 @@ class LocalEngine:
         from timeloom.engines.local.temporal_except import temporal_except
 
         return temporal_except(left, right, request)
+
+    def pattern(self, tables: "Mapping[str, Any]", request: "PatternRequest") -> Any:
+        """Find rows of several tables whose periods are in given relations."""
+        from timeloom.engines.local.pattern import pattern
+
+        return pattern(tables, request)
+
+    def explain_pattern(self, tables: "Mapping[str, Any]", request: "PatternRequest") -> "Explanation":
+        """Say in which order a pattern is joined."""
+        from timeloom.engines.local.pattern import explain_pattern
+
+        return explain_pattern(tables, request)

@@ -88,3 +88,18 @@ def _from_zero(values: "NDArray[np.integer]", low: int) -> Keys:
         return (values - np.uint64(low)).astype(np.int64)
     wide = values.astype(np.int64, copy=False)
     return wide - np.int64(low) if low else wide
+
+
+def keys_of_all(tables: list[pa.Table], on: list[str]) -> tuple[list[Keys], int, dict[str, pa.DataType]]:
+    """Number the distinct keys of any number of tables; also how many there are, and in which types they meet."""
+    codes, count = np.zeros(sum(table.num_rows for table in tables), np.int64), 1
+    kinds: dict[str, pa.DataType] = {}
+    for name in on:
+        kinds[name] = tables[0].schema.field(name).type
+        for table in tables[1:]:
+            kinds[name] = shared_type(pa.schema([(name, kinds[name])]), table.schema, (name, name))
+        columns = [comparable(as_key(table[name], kinds[name], name), name) for table in tables]
+        chunks = [chunk for column in columns for chunk in column.chunks]
+        codes, count = crossed(codes, count, *numbered(pa.chunked_array(chunks, columns[0].type)))
+    cuts = np.cumsum([table.num_rows for table in tables])[:-1]
+    return np.split(codes, cuts), count, kinds

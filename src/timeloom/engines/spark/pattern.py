@@ -1,0 +1,115 @@
+"""Patterns of named events on Spark: a chain of joins of DataFrames, with filters for what is left to judge."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.engines.joins.chains import ticks_of
+from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns
+from timeloom.engines.spark.join import join
+from timeloom.engines.tables.axes import same_axis
+from timeloom.engines.tables.frames import refuse_repeated, require_columns
+from timeloom.model.box import Box
+from timeloom.model.explanation import Explanation
+from timeloom.model.join import JoinRequest
+from timeloom.model.naming import Keys
+from timeloom.model.pattern import Constraint, PatternRequest, Step
+from timeloom.model.period import Period
+from timeloom.model.ticks import Axis
+
+
+def pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Any:
+    """The matches of a pattern, one row each. Nothing runs before an action."""
+    schemas = _schemas(frames, request)
+    axis = _axis(schemas, request)
+    output = request.output({name: schema.names for name, schema in schemas.items()})
+    first, steps = request.pattern.steps(axis)
+    found = _renamed(frames[first], first, schemas[first], request)
+    for step in steps:
+        found = join(found, _renamed(frames[step.name], step.name, schemas[step.name], request), _joined(step, request))
+        for other in step.residuals:
+            found = found.where(_condition(other, schemas, request, axis))
+    chosen = [F.col(_quoted(_name(table, column, request))).alias(name) for name, (table, column) in output.items()]
+    return found.select(*chosen)
+
+
+def _schemas(frames: Mapping[str, DataFrame], request: PatternRequest) -> dict[str, T.StructType]:
+    schemas = {name: frame.schema for name, frame in frames.items()}
+    for name, schema in schemas.items():
+        refuse_repeated(schema.names, name)
+        require_columns(schema.names, [*request.keys, *request.periods[name].columns], name)
+    return schemas
+
+
+def explain_pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Explanation:
+    """Say in which order a pattern would be joined."""
+    axis = _axis(_schemas(frames, request), request)
+    first, steps = request.pattern.steps(axis)
+    facts: dict[str, Any] = {"keys": list(request.keys), "begins with": first}
+    facts |= {f"step {number}": str(step) for number, step in enumerate(steps, 1)}
+    why = "relations with the most bounds come first; each step is a join of its own, with its own strategy"
+    return Explanation("pattern", "spark", facts, (why,))
+
+
+def _axis(schemas: dict[str, T.StructType], request: PatternRequest) -> Axis:
+    kinds = [_columns(name, schemas, request).kind.type for name in request.pattern.names]
+    axis = kinds[0].axis
+    for kind in kinds[1:]:
+        axis = same_axis(kinds[0], kind)
+    request.pattern.require_possible(axis)
+    return axis
+
+
+def _name(table: str, column: str, request: PatternRequest) -> str:
+    """The name that a column has while tables are joined: keys keep theirs."""
+    return column if column in request.keys else f"{table}_{column}"
+
+
+def _renamed(frame: DataFrame, table: str, schema: T.StructType, request: PatternRequest) -> DataFrame:
+    return frame.toDF(*(_name(table, name, request) for name in schema.names))
+
+
+def _period(table: str, request: PatternRequest) -> Period:
+    given = request.periods[table]
+    return replace(given, start=_name(table, given.start, request), end=_name(table, given.end, request))
+
+
+def _joined(step: Step, request: PatternRequest) -> JoinRequest:
+    return JoinRequest(
+        relation=step.driver.relation,
+        keys=Keys(request.keys, request.keys),
+        how="inner",
+        left_period=_period(step.driver.left, request),
+        right_period=_period(step.name, request),
+        policy=request.policy,
+    )
+
+
+def _columns(table: str, schemas: dict[str, T.StructType], request: PatternRequest) -> PeriodColumns:
+    schema = schemas[table]
+    names = {name: _quoted(_name(table, name, request)) for name in schema.names}
+    return period_columns(names, schema, request.periods[table], table)
+
+
+def _condition(constraint: Constraint, schemas: dict[str, T.StructType], request: PatternRequest, axis: Axis) -> str:
+    """A relation as SQL over the periods of two tables. Differences are exact: ticks are 64 bits wide."""
+    left, right = (_columns(table, schemas, request) for table in (constraint.left, constraint.right))
+    corners = ((right.start, left.start), (right.start, left.end), (right.end, left.start), (right.end, left.end))
+    differences = [f"(CAST({a} AS DECIMAL(20, 0)) - {b})" for a, b in corners]
+    return " OR ".join(_inside(box, differences) for box in constraint.relation.boxes(axis))
+
+
+def _inside(box: Box, differences: list[str]) -> str:
+    parts = ["true"]
+    for difference, (low, high) in zip(differences, ticks_of(box), strict=True):
+        parts += [] if low is None else [f"{difference} >= {literal(low)}"]
+        parts += [] if high is None else [f"{difference} <= {literal(high)}"]
+    return f"({' AND '.join(parts)})"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
