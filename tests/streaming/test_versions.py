@@ -2,6 +2,7 @@
 
 import zlib
 from base64 import b64decode
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from timeloom.errors import StorageError
 from timeloom.model.names import relation
 from timeloom.streaming.intake import Events
+from timeloom.streaming.keyed import KeyedJoin
 from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.storage import VERSION, seal, unseal
 from timeloom.streaming.versions import STEPS, migrated, require_known
@@ -36,6 +38,19 @@ def test_a_state_of_an_earlier_version_goes_on(version):
     assert (out.rows.tolist(), out.row_instants.tolist(), out.row_sides.tolist()) == ([2, 3], [8, 9], [0, 0])
     with pytest.raises(StorageError, match="damaged"):
         unseal(stored, join.query, "names")
+
+
+@pytest.mark.parametrize("version", STEPS)
+def test_keyed_joins_go_on_from_an_earlier_version(version):
+    make = partial(EndpointJoin, relation("during"), how="left")
+    arrays = unseal(zlib.decompress(b64decode(WRITTEN[version])), make().query, "names", version)
+    join = KeyedJoin(make)
+    join.restore([arrays[0][[0, 0, 0]], np.array([3]), *arrays], version)
+    none, key = np.empty(0, np.int64), np.array([3])
+    ((number, out),) = join.push((one(1, 6, False), Events.none()), (key, none), until=8)
+    assert (number, out.lefts.tolist(), out.rights.tolist()) == (3, [1], [7])
+    with pytest.raises(StorageError, match="is of version 3, but this is version"):
+        join.restore([], 3)
 
 
 @pytest.mark.parametrize("version", [min(STEPS) - 1, VERSION + 1])

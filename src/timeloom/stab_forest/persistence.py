@@ -98,7 +98,7 @@ def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
 
 def load_forest(path: str | os.PathLike[str]) -> SharedIndex:
     """Read what `save_forest` wrote; the arrays are mapped, not copied. What a log beside it holds is done again."""
-    shared, edition = storage.restore(path, KIND, VERSION, _checked)
+    shared, edition = storage.restore(path, KIND, VERSION, checked_parts)
     place = Path(os.path.realpath(path))
     if edition is not None:
         journal = Journal(place, edition, os.path.getsize(place), stamp=stamp_of(place))
@@ -153,7 +153,7 @@ def unpacked(arrays: storage.Arrays, meta: dict[str, Any]) -> SharedIndex:
     return shared
 
 
-def _checked(arrays: storage.Arrays, meta: dict[str, Any]) -> tuple[SharedIndex, str | None]:
+def checked_parts(arrays: storage.Arrays, meta: dict[str, Any]) -> tuple[SharedIndex, str | None]:
     """The state, if it contradicts itself nowhere: whatever is done with it then stays within its arrays."""
     for name in ("counts", "starts", "ends", "dkey", "guide", "nodes", "lists"):
         storage.require_vector(arrays, name, np.int64)

@@ -5,10 +5,12 @@ readings. For ``intersects`` these are the rows started before the left row's en
 (interval count semi-joins paper, section 3.2). A reading is taken when its instant comes; the past cannot be read.
 """
 
-from typing import NamedTuple
+import os
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from timeloom import storage
 from timeloom.errors import UsageError
 from timeloom.kernels.order import Ticks
 from timeloom.model.box import Box
@@ -16,10 +18,15 @@ from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
 from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER, Axis, Span
+from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Intake, Refused, refused
+from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
 from timeloom.streaming.opened import OpenRows, Rows
 from timeloom.streaming.readings import ENDED, STARTED, Reading, count_of
+from timeloom.streaming.saved import axis_of, intake_arrays, relation_fields, relation_of, restore_intake
+
+KIND = "stream-count"
+"""What files of counts hold."""
 
 HANDLE, ID, START, END, FIRST_VALUE = range(5)
 UNREAD = -1
@@ -59,7 +66,8 @@ class EndpointCount(Guarded):
         axis: Axis = Axis.INTEGER,
     ) -> None:
         super().__init__()
-        boxes: tuple[Box, ...] = find_relation(relation, delta=delta, epsilon=epsilon).boxes(axis)
+        self.relation, self.axis = find_relation(relation, delta=delta, epsilon=epsilon), axis
+        boxes: tuple[Box, ...] = self.relation.boxes(axis)
         found = [count_of(box) for box in boxes]
         if None in found:
             raise UsageError(
@@ -80,7 +88,7 @@ class EndpointCount(Guarded):
 
     @checked
     @guarded
-    def push(self, left: Events, right: Events, until: int | None = None) -> Counted:
+    def push(self, left: Events, right: Events, until: Until = None) -> Counted:
         """Take events of both sides; answer the left rows whose counts are final at the last complete instant."""
         return self._advance(left, right, self.intake.complete(left, right, until))
 
@@ -88,6 +96,34 @@ class EndpointCount(Guarded):
     def close(self) -> Counted:
         """End both streams: what is open never ends, and is counted so."""
         return self._advance(Events.none(), Events.none(), FOREVER)
+
+    @checked
+    @guarded
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts to one file, hashed and versioned: all that `load` needs to go on from here."""
+        meta = {"relation": relation_fields(self.relation), "axis": self.axis.value}
+        parts = {"intake": intake_arrays(self.intake), "open": self._open.snapshot(), "pending": [self._pending]}
+        saved.save(path, KIND, meta, {**parts, "counters": np.array(self._counters, np.int64)})
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> "EndpointCount":
+        """Go on from a file that `save` wrote; one that is damaged or of another kind is a StorageError."""
+        return saved.load(path, KIND, cls._restored)
+
+    @classmethod
+    def _restored(cls, meta: dict[str, Any], parts: saved.Parts) -> "EndpointCount":
+        count = cls(relation_of(meta["relation"]), axis=axis_of(meta["axis"]))
+        restore_intake(count.intake, parts["intake"])
+        count._open.restore(parts["open"])
+        (pending,), counters = parts["pending"], parts["counters"].tolist()
+        rows, values = count._pending.shape[0], pending[FIRST_VALUE:]
+        sound = pending.ndim == 2 and len(pending) == rows and len(counters) == 2 and min(counters) >= 0
+        storage.require(sound, "the counts are of another form")
+        unique = np.unique(pending[HANDLE]).size == pending.shape[1]
+        storage.require(unique and bool((values >= UNREAD).all()), "rows are counted twice, or less than none")
+        count._pending, count._counters = pending, counters
+        return count
 
     def _advance(self, left: Events, right: Events, complete: int) -> Counted:
         events = self.intake.take(left, right, complete)

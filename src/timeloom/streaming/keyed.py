@@ -1,6 +1,6 @@
 """Streaming joins with equality keys: one join on arrays for each key that is in use."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +9,20 @@ from numpy.typing import NDArray
 
 from timeloom.engines.tables.key_types import as_key, common_type
 from timeloom.engines.tables.taking import taken
-from timeloom.errors import InvalidInputError
+from timeloom.errors import InvalidInputError, StorageError
 from timeloom.model.ticks import FOREVER
+from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Until
-from timeloom.streaming.names import check_hashable, family, hashable
+from timeloom.streaming.names import check_hashable, family, hashable, plain_type
 from timeloom.streaming.operator import Emitted, EndpointJoin
+from timeloom.streaming.restoring import SHAPES
+from timeloom.streaming.saved import Place
+from timeloom.streaming.storage import VERSION, malformed
+from timeloom.streaming.versions import migrated, require_known
+
+KIND = "keyed-stream-join"
+"""What files of keyed joins hold."""
 
 
 class Keys:
@@ -75,6 +83,42 @@ class Keys:
         if left and right and self.shared:
             return [common_type(*kinds) or kinds[0] for kinds in zip(left, right, strict=True)]
         return left or right or [pa.null()] * len(self.columns)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The keys as tables: the types of each side's columns, and values by number, in a type that has them."""
+        found = {
+            f"{side} keys": pa.schema(zip(self.columns, kinds, strict=True)).empty_table()
+            for side, kinds in self._types.items()
+        }
+        numbers = sorted(self._values) if self.columns else []
+        for side, kinds in self._types.items():
+            own = [number for number in numbers if _fits(self._values[number], kinds)]
+            numbers = [number for number in numbers if number not in set(own)]
+            columns = {
+                f"key {at}": pa.array([self._values[number][at] for number in own], plain_type(kind))
+                for at, kind in enumerate(kinds)
+            }
+            found[f"{side} values"] = pa.table({"number": pa.array(own, pa.int64()), **columns})
+        assert not numbers, "a key is of no side's type"
+        return found
+
+    def read(self, parts: Mapping[str, Any], used: "set[int]") -> None:
+        """Go on from such tables, which must have a key for each number in use."""
+        for side in ("left", "right"):
+            if f"{side} keys" not in parts:
+                continue
+            schema, values = parts[f"{side} keys"].schema, parts[f"{side} values"]
+            if tuple(schema.names) != self.columns:
+                raise malformed("the keys are other columns")
+            self._types[side] = list(schema.types)
+            keys = list(zip(*(hashable(values[f"key {at}"]) for at in range(len(self.columns))), strict=True))
+            for number, value in zip(values["number"].to_pylist(), keys, strict=bool(self.columns)):
+                if value in self._numbers or number in self._values or number < 0:
+                    raise malformed("two keys share a number, or two numbers a key")
+                self._numbers[value], self._values[number] = number, value
+        if self.columns and not used <= self._values.keys():
+            raise malformed("a row has a number without a key")
+        self._next = max(self._values, default=-1) + 1
 
     def keep_only(self, used: set[int]) -> None:
         """Forget the keys that are not in use, once there are many of them."""
@@ -168,6 +212,16 @@ class KeyedJoin(Guarded):
         return np.concatenate([np.empty(0, np.int64), *(join.used_ids(side) for join in self._joins.values())])
 
     @guarded
+    def held_ids(self, side: int) -> Ids:
+        """The ids of a side's events that are held back."""
+        return np.concatenate([np.empty(0, np.int64), *(join.held_ids(side) for join in self._joins.values())])
+
+    @guarded
+    def kept_rows(self, side: int) -> Ids:
+        """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
+        return np.concatenate([np.empty(0, np.int64), *(join.kept_rows(side) for join in self._joins.values())])
+
+    @guarded
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
         complete, before = self._clocks.complete(*events, until), self._clocks.clocks
@@ -184,6 +238,49 @@ class KeyedJoin(Guarded):
         self._clocks.clock, self._joins = FOREVER, {}
         return found
 
+    @guarded
+    def snapshot(self) -> list[NDArray[np.int64]]:
+        """The whole state as arrays: the clocks, and each key with the state of its join."""
+        clocks = np.array([self._clocks.clock, *self._clocks.clocks], np.int64)
+        keys = np.array(sorted(self._joins), np.int64)
+        return [clocks, keys, *(array for key in keys.tolist() for array in self._joins[key].snapshot())]
+
+    @guarded
+    def restore(self, arrays: list[NDArray[np.int64]], version: int = VERSION) -> None:
+        """Go on from a snapshot, also of an earlier version; one that cannot be is a StorageError."""
+        require_known(version)
+        if len(arrays) < 2 or arrays[0].shape != (3,) or len(arrays) != 2 + len(SHAPES) * arrays[1].size:
+            raise malformed(f"{len(arrays)} parts are not those of a clock and of joins")
+        clocks, keys = arrays[0].tolist(), arrays[1].tolist()
+        if min(clocks) != clocks[0] or len(set(keys)) < len(keys) or min(keys, default=0) < 0:
+            raise malformed("the clocks or the keys cannot be")
+        joins = {}
+        for at, key in enumerate(keys):
+            joins[key] = self._make()
+            joins[key].restore(migrated(arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)], version))
+        self._clocks.restore((clocks[0], clocks[1], clocks[2]), *self._clocks.held())
+        self._joins = joins
+
+    def save(self, path: Place) -> None:
+        """Write all keys to one file, hashed and versioned; `load` goes on from there."""
+        saved.save(path, KIND, {"query": self._make().query, "state": VERSION}, {"state": self.snapshot()})
+
+    @classmethod
+    def load(cls, path: Place, make: Callable[[], EndpointJoin]) -> "KeyedJoin":
+        """Go on from a file; ``make`` makes the joins that were saved, without state."""
+
+        def read(meta: dict[str, Any], parts: saved.Parts) -> "KeyedJoin":
+            if meta["query"] != make().query:
+                raise StorageError(
+                    f"the file has the state of another query ({meta['query']}); go on with that, not with "
+                    f"{make().query}"
+                )
+            join = cls(make)
+            join.restore(parts["state"], meta["state"])
+            return join
+
+        return saved.load(path, KIND, read)
+
     def _advance(self, key: int, parts: list[dict[int, Events]], complete: int, clocks: tuple[int, int]) -> Keyed:
         join = self._joins.get(key) or self._make()
         join.intake.clock = max(join.intake.clock, self._clocks.clock)
@@ -196,6 +293,15 @@ class KeyedJoin(Guarded):
         else:
             self._joins[key] = join
         return Keyed(key, emitted)
+
+
+def _fits(values: tuple[Any, ...], kinds: list[pa.DataType]) -> bool:
+    """Tell whether values of a key are what these types hold, without any change."""
+    try:
+        arrays = [pa.array([value], plain_type(kind)) for value, kind in zip(values, kinds, strict=True)]
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return False
+    return tuple(hashable(pa.chunked_array([array]))[0] for array in arrays) == values
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:

@@ -39,7 +39,7 @@ class KeyState:
             used = self.join.used_ids(side)
             if self.join.numbered:
                 self.carried[side].restore(rest[side], _texts(dumped[2 + side]), self.join.kept_rows(side))
-                used = self.carried[side].fields[ID]
+                used = np.concatenate([self.carried[side].fields[ID], self.join.held_ids(side)])
             names.load(dumped[side], used)
 
     def dump(self) -> tuple[Arrays, str]:
@@ -49,7 +49,7 @@ class KeyState:
             used = self.join.used_ids(side)
             if self.join.numbered:
                 carried.keep_only(used)
-                used = carried.fields[ID]
+                used = np.concatenate([carried.fields[ID], self.join.held_ids(side)])
                 arrays.append(carried.fields)
                 texts.append({name: column.to_pylist() for name, column in carried.columns.items()})
             names.keep_only(used, spare=0)

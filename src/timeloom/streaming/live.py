@@ -1,25 +1,33 @@
 """A live index: a stab-forest that a stream of endpoint events keeps up to date."""
 
+import os
 import threading
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from timeloom import storage
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import UsageError, shown
 from timeloom.model.options import checked
-from timeloom.model.ticks import MIN_TICK
+from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.stab_forest.forest import StabForest
 from timeloom.stab_forest.handle import Handle
+from timeloom.stab_forest.persistence import checked_parts, packed
+from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Intake, refused
 from timeloom.streaming.keyed import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.opened import OpenRows
 from timeloom.streaming.readers import promised, read
-from timeloom.streaming.wanted import Columns
+from timeloom.streaming.saved import intake_arrays, restore_intake, time_type, type_in, types_table
+from timeloom.streaming.wanted import read_columns
+
+KIND = "live-forest"
+"""What files of live indexes hold."""
 
 
 class LiveForest(Guarded):
@@ -31,8 +39,8 @@ class LiveForest(Guarded):
 
     Parameters
     ----------
-    columns
-        Other names for the columns ``id``, ``time`` and ``event``.
+    event_columns
+        Other names for the columns ``id``, ``time`` and ``event``; ``columns`` is an earlier name of this option.
 
     Examples
     --------
@@ -44,11 +52,11 @@ class LiveForest(Guarded):
     """
 
     @checked
-    def __init__(self, *, columns: dict[str, str] | None = None) -> None:
+    def __init__(self, *, event_columns: dict[str, str] | None = None, columns: dict[str, str] | None = None) -> None:
         super().__init__()
         self.forest = StabForest(order="start")
         self.type: TimeType | None = None
-        self._columns = Columns.of(columns)
+        _, self._columns = read_columns(columns, event_columns)
         self._names, self._keys = Names("event"), Keys(())
         self._intake, self._open = Intake(), OpenRows()
         self._handles: dict[int, Handle] = {}
@@ -110,6 +118,54 @@ class LiveForest(Guarded):
             held = self._intake.sides[0].held.ids
             self._names.keep_only(np.concatenate([np.array(list(self._ids.values()), np.int64), held]))
             return dropped
+
+    @checked
+    @guarded
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index and where its stream stands to one file, hashed and versioned: `load` goes on from here."""
+        with self.forest._shared.lock:
+            arrays, meta = packed(self.forest._shared)
+            arrays = {name: array.copy() for name, array in arrays.items()}
+        numbers = [
+            np.array([list(some), list(some.values())], np.int64).reshape(2, -1)
+            for some in ({number: handle.id for number, handle in self._handles.items()}, self._ids)
+        ]
+        parts: dict[str, Any] = {
+            "intake": intake_arrays(self._intake),
+            "open": self._open.snapshot(),
+            "numbers": numbers,
+            "names": self._names.table(),
+            "types": types_table({"time": self.type and self.type.arrow, "ids": self._names.type}),
+            "forest": [array.astype(np.int64) for array in arrays.values()],
+        }
+        kinds = [[name, array.dtype.str] for name, array in arrays.items()]
+        options = {"forest": meta, "arrays": kinds, "columns": self._columns._asdict(), "since": self._since}
+        saved.save(path, KIND, options, parts)
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> "LiveForest":
+        """Go on from a file that `save` wrote; one that is damaged or of another kind is a StorageError."""
+        return saved.load(path, KIND, cls._read)
+
+    @classmethod
+    def _read(cls, meta: dict[str, Any], parts: saved.Parts) -> "LiveForest":
+        live = cls(event_columns=meta["columns"])
+        live.type = time_type(type_in(parts["types"], "time"))
+        restore_intake(live._intake, parts["intake"])
+        live._open.restore(parts["open"])
+        live._since = storage.require_int(meta["since"], "since", MIN_TICK, FOREVER)
+        kinds = zip(meta["arrays"], parts["forest"], strict=True)
+        arrays = {name: np.ascontiguousarray(array.astype(np.dtype(kind))) for (name, kind), array in kinds}
+        live.forest = StabForest(order="start")
+        live.forest._shared, _ = checked_parts(arrays, meta["forest"])
+        handles, ids = (dict(zip(*some.tolist(), strict=True)) for some in parts["numbers"])
+        live._handles = {number: live.forest.handle(event) for number, event in handles.items()}
+        storage.require(set(live.forest.table()["id"].to_pylist()) == set(ids), "an event has no id")
+        live._ids = ids
+        used = np.concatenate([np.array(list(ids.values()), np.int64), live._intake.sides[0].held.ids])
+        live._names.read(parts["names"], type_in(parts["types"], "ids"), used)
+        return live
 
     def _instant(self, at: Any) -> int:
         now = self._intake.clock

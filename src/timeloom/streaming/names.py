@@ -48,6 +48,11 @@ def check_hashable(kind: pa.DataType, what: str) -> None:
         raise InvalidInputError(f"{what} is {kind}; expected booleans, numbers, text, bytes or times: cast it")
 
 
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of single values."""
+    return kind.value_type if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) else kind
+
+
 def family(kind: pa.DataType) -> str:
     """What values of a type can equal those of others in."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
@@ -106,6 +111,26 @@ class Names:
             raise malformed("a row has a number without an id")
         self._next, self._values = last, values
         self._numbers = {value: number for number, value in values.items()}
+
+    def table(self) -> pa.Table:
+        """The ids by number, as a table; integers are their own numbers."""
+        kind = plain_type(self.type or pa.int64())
+        known = {} if self.plain else self._values
+        return pa.table({"number": pa.array(list(known), pa.int64()), "id": pa.array(list(known.values()), kind)})
+
+    def read(self, table: pa.Table, kind: "pa.DataType | None", used: NDArray[np.int64]) -> None:
+        """Go on from such a table, which must have an id for each number in use."""
+        if kind is None:
+            return
+        self.type = kind
+        if self.plain:
+            return
+        numbers, values = table["number"].to_pylist(), hashable(table["id"])
+        sound = table["id"].type == plain_type(kind) and len(set(numbers)) == len(set(values)) == len(numbers)
+        if not sound or None in values or not set(used.tolist()) <= set(numbers) or min(numbers, default=1) < 1:
+            raise malformed("the ids of a side are not what is stored of them")
+        self._values, self._next = dict(zip(numbers, values, strict=True)), max(numbers, default=0)
+        self._numbers = {value: number for number, value in self._values.items()}
 
     def keep_only(self, used: NDArray[np.int64], spare: int = SPARE) -> None:
         """Forget the ids whose numbers are not in use, once there are many of them."""

@@ -194,6 +194,10 @@ class EndpointJoin(Guarded):
             return np.concatenate([live[KEY], opened[:, HANDLE], held.row_numbers])
         return np.concatenate([live[NAME], opened[:, ID], held.ids])
 
+    def held_ids(self, side: int) -> Ids:
+        """The ids of a side's events that are held back."""
+        return self.intake.sides[side].held.ids
+
     @guarded
     def kept_rows(self, side: int) -> Ids:
         """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""

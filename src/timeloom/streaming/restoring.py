@@ -81,8 +81,8 @@ def sound_arrays(arrays: list[Array], arrivals: tuple[str, str]) -> Stored:
     sides = ((stored.left_held, stored.left_opened), (stored.right_held, stored.right_opened))
     for side, ((held, opened), live) in enumerate(zip(sides, (stored.left_live, stored.right_live), strict=True)):
         handles = int(stored.numbers[LEFT_HANDLE + side])
-        _check_held(held, arrivals[side], int(stored.numbers[CLOCK]))
-        _check_opened(opened, arrivals[side], handles)
+        check_held(held, arrivals[side], int(stored.numbers[CLOCK]))
+        check_opened(opened, arrivals[side], handles)
         _check_live(live, handles)
     _check_plans(stored)
     _check_waiters(stored)
@@ -102,7 +102,8 @@ def _check_numbers(stored: Stored) -> None:
     _require(clock <= min(clocks) and max(clocks) < MAX_TICK, "the clock of a side stands before that of both")
 
 
-def _check_held(held: Array, arrival: str, clock: int) -> None:
+def check_held(held: Array, arrival: str, clock: int) -> None:
+    """Refuse events that cannot be held back."""
     _, times, starting, ends, numbers = held
     known = ends if arrival == AT_END else times
     _require(bool((known > clock).all()), "an event is held back whose instant is complete")
@@ -111,7 +112,8 @@ def _check_held(held: Array, arrival: str, clock: int) -> None:
     _require(bool(((numbers >= LATE) & (numbers < MOST_HANDLES)).all()), "an event has no number that can be")
 
 
-def _check_opened(opened: Array, arrival: str, handles: int) -> None:
+def check_opened(opened: Array, arrival: str, handles: int) -> None:
+    """Refuse rows that cannot be open."""
     _require(arrival == EVENTS or not len(opened), "a row is open on a side whose rows arrive whole")
     _require(_are_handles(opened[:, OPEN_HANDLE], handles), "open rows share a number, or have none")
     _require(np.unique(opened[:, OPEN_ID]).size == len(opened), "two open rows have one id")

@@ -19,16 +19,22 @@ VERSION = 6
 SEAL = 16
 """Bytes of a hash: first that of all that follows, then that of the query."""
 
-DIMENSIONS = 2
+DIMENSIONS, FEW = 2, 16
+"""Of arrays, at most; and how long an array may be in one of them without having so many numbers."""
 
 
 def seal(arrays: list[NDArray[np.int64]], query: str, beside: str = "") -> bytes:
     """Write arrays for this query; ``beside`` is text that is stored elsewhere and must not change either."""
-    parts = []
+    content = mark(query) + packed(arrays).tobytes()
+    return _hash(content, beside) + content
+
+
+def packed(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Arrays as one, each behind its shape."""
+    parts = [np.empty(0, np.int64)]
     for array in arrays:
         parts += [np.array([array.ndim, *array.shape], np.int64), np.ascontiguousarray(array, np.int64).reshape(-1)]
-    content = mark(query) + np.concatenate(parts).tobytes()
-    return _hash(content, beside) + content
+    return np.concatenate(parts)
 
 
 def unseal(stored: bytes, query: str, beside: str = "", version: int = VERSION) -> list[NDArray[np.int64]]:
@@ -45,7 +51,9 @@ def unseal(stored: bytes, query: str, beside: str = "", version: int = VERSION) 
             "of ids, arrivals or time axis; go on with the query that began it, or start from a new checkpoint "
             f"(this query: {query})"
         )
-    return list(_arrays(content[SEAL:]))
+    if (len(content) - SEAL) % 8:
+        raise malformed(f"{len(content) - SEAL} bytes are no whole number of words")
+    return unpacked(np.frombuffer(content[SEAL:], np.int64))
 
 
 def mark(query: str) -> bytes:
@@ -67,10 +75,12 @@ def _hash(content: bytes, beside: str, version: int = VERSION) -> bytes:
     return digest.digest()
 
 
-def _arrays(content: bytes) -> Iterator[NDArray[np.int64]]:
-    if len(content) % 8:
-        raise malformed(f"{len(content)} bytes are no whole number of words")
-    numbers = np.frombuffer(content, np.int64)
+def unpacked(numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The arrays that `packed` has put together."""
+    return list(_arrays(numbers))
+
+
+def _arrays(numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     at = 0
     while at < numbers.size:
         dimensions = int(numbers[at])
@@ -79,7 +89,7 @@ def _arrays(content: bytes) -> Iterator[NDArray[np.int64]]:
         shape = numbers[at + 1 : at + 1 + dimensions].tolist()
         at += 1 + dimensions
         size = shape[0] * shape[-1] if dimensions == DIMENSIONS else shape[0]
-        if min(shape) < 0 or max(shape) > numbers.size + DIMENSIONS or size > numbers.size - at:
+        if min(shape) < 0 or max(shape) > max(numbers.size, FEW) or size > numbers.size - at:
             raise malformed(f"an array of shape {tuple(shape)} at word {at}, where {numbers.size - at} words are left")
         yield numbers[at : at + size].reshape(shape).copy()
         at += size

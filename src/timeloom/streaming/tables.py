@@ -1,5 +1,6 @@
 """The streaming join on tables: Arrow in, Arrow out."""
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from timeloom.streaming.keyed import Found, Keyed, KeyedJoin, Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, checked_how
 from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
+from timeloom.streaming.saved_join import load_join, save_join
 from timeloom.streaming.settling import Places, Sides, condition_on, overlap_ticks, period_ticks, settled
 from timeloom.streaming.wanted import (
     EVERYTHING,
@@ -175,12 +177,33 @@ class StreamJoin(Guarded):
         rejected, self._rejected = self._rejected, []
         return pa.concat_tables([REJECTED.empty_table(), *rejected])
 
-    def _join(self) -> KeyedJoin:
+    @checked
+    @guarded
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the join to one file, hashed and versioned: all that `load` needs to go on from here.
+
+        The file is written whole or not at all.
+        """
+        save_join(self, path)
+
+    @classmethod
+    @checked
+    def load(cls, path: str | os.PathLike[str]) -> "StreamJoin":
+        """Go on from a file that `save` wrote, with the options that the join had.
+
+        Raises
+        ------
+        StorageError
+            If the file is missing, damaged, of another kind, or of a later version.
+        """
+        return load_join(cls, path)
+
+    def _join(self, *, numbered: bool | None = None) -> KeyedJoin:
         """The joins on arrays; limits that are durations wait for the first table to say what a tick is."""
         if self._made is None:
             axis = Axis.INTEGER if self.type is None else self.type.axis
             left, right = self.arrivals
-            self._numbered = self.wanted.carries(*self._payload)
+            self._numbered = self.wanted.carries(*self._payload) if numbered is None else numbered
             late = None if self.lateness is None else tuple(ticks_of(span, axis) for span in self.lateness)
             options: dict[str, Any] = {"how": self.wanted.kind, "left": left, "right": right, "axis": axis}
             options |= {"numbered": self._numbered, "every": self.wanted.judges, "lateness": late}
@@ -327,6 +350,6 @@ class StreamJoin(Guarded):
         for side, (names, carried) in enumerate(zip(self.names, self._carried, strict=True)):
             if self._numbered and carried.is_roomy:
                 carried.keep_only(join.used_ids(side))
-                names.keep_only(carried.fields[CARRIED_ID])
+                names.keep_only(np.concatenate([carried.fields[CARRIED_ID], join.held_ids(side)]))
             elif not self._numbered and not names.plain:
                 names.keep_only(join.used_ids(side))
