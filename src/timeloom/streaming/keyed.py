@@ -234,7 +234,7 @@ class KeyedJoin(Guarded):
     @guarded
     def close(self) -> list[Keyed]:
         """End both streams: what is open never ends."""
-        found = [Keyed(key, join.close()) for key, join in self._joins.items()]
+        found = [Keyed(key, join.close()) for key, join in sorted(self._joins.items())]
         self._clocks.clock, self._joins = FOREVER, {}
         return found
 
