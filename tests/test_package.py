@@ -1,6 +1,7 @@
 """The package as a whole: what importing it costs, and that its front page tells the truth."""
 
 import doctest
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,35 @@ def test_importing_loads_no_engine():
 def test_a_verb_and_its_signature_load_no_engine():
     loaded = loaded_after("from timeloom.operators.registry import verbs; verbs()")
     assert not loaded & {"numba", "pyspark", "pyarrow", "pandas"}
+
+
+def test_local_tables_need_no_pandas():
+    """Every verb works where pandas is not installed; pyarrow asks for it in places where one does not expect it."""
+    code = """
+import sys
+class NoPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+sys.meta_path.insert(0, NoPandas())
+import pyarrow as pa, strange_names, timeloom as tl
+names = strange_names.numbered(range(5))
+rows = strange_names.rows_named(names)
+still = rows.append_column("open", pa.array([None, 8, 7, 9], pa.int16())).drop_columns([names[1]])
+still = still.rename_columns({"open": names[1]}).select(names)
+for name, verb in (strange_names.verbs(names) | strange_names.local_verbs(names)).items():
+    verb(rows, rows)
+    if name not in ("split", "buckets"):
+        verb(still, rows)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_every_public_name_is_there():

@@ -90,6 +90,7 @@ def test_buckets_have_the_extremes_of_what_reaches_into_them(rows):
 def test_many_periods_are_a_density_that_keeps_the_narrowest_peak():
     plot = tl.plot(many())
     assert plot.kind == "density"
+    assert "not told apart by 'n'" in repr(tl.plot(many(), by="n"))
     assert len(values(plot)) <= BUCKETS
     assert max(row["greatest"] for row in values(plot)) == 100
     assert edges(0, 3).tolist() == [0, 1, 2, 3]
@@ -145,6 +146,9 @@ def test_versions_are_rectangles_with_a_window():
         (lambda: tl.plot(SHIFTS, value="who"), "expected numbers"),
         (lambda: tl.plot(SHIFTS, color="what"), "no column 'what'"),
         (lambda: tl.plot(SHIFTS, "pie"), "kind.*pie"),
+        (lambda: tl.plot(tl.depth(SHIFTS), value="depth", by="depth"), "by= is for lanes, and this picture is of kind"),
+        (lambda: tl.plot(SHIFTS, window=((1, 2), (3, 4))), "window= is for rectangles"),
+        (lambda: tl.plot(VERSIONS, "rectangles", value="sys_start"), "value= is for steps and histogram"),
         (lambda: tl.plot(pa.table({"start": [5], "end": [1]})), "end is before start"),
         (lambda: tl.plot(SHIFTS).save("picture.gif"), "no suffix of a picture"),
         (lambda: tl.plot(pa.concat_tables([VERSIONS] * MOST)), "hide each other"),

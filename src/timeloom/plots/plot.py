@@ -18,6 +18,14 @@ from timeloom.plots.reduction import MOST, Times, bin_edges, bucketed, grouped_l
 
 Kind = Literal["auto", "lanes", "pairs", "steps", "histogram", "rectangles"]
 
+USED_BY = {
+    "value": ("steps", "histogram"),
+    "color": ("lanes", "rectangles"),
+    "by": ("lanes",),
+    "window": ("rectangles",),
+}
+"""The kinds of picture that each option is for."""
+
 
 @checked
 def plot(
@@ -81,6 +89,7 @@ def plot(
     chosen = kind if kind != "auto" else _fitting(names, value, color or by, own, right, both)
     if chosen in ("steps", "histogram") and value is None:
         raise UsageError(f"kind={chosen!r} needs value=, the numeric column to draw")
+    _refuse_unused(chosen, {"value": value, "color": color, "by": by, "window": window})
     require_columns(names, [column for column in (value, color, by) if column is not None], "input")
     size = (title, width, height)
     if chosen == "histogram":
@@ -93,6 +102,13 @@ def plot(
         table = _few(df)
         return _dense(df, own, size) if table is None else pairs(table, own, right, size)
     return _lanes(df, (color, by), own, size)
+
+
+def _refuse_unused(kind: str, given: dict[str, Any]) -> None:
+    """No option is ignored: one that the picture has no use for is refused."""
+    for name, value in given.items():
+        if value is not None and kind not in USED_BY[name]:
+            raise UsageError(f"{name}= is for {' and '.join(USED_BY[name])}, and this picture is of kind {kind!r}")
 
 
 def _fitting(
@@ -126,7 +142,8 @@ def _few(df: Any) -> pa.Table | None:
 def _lanes(df: Any, columns: tuple[str | None, str | None], period: Period, size: Any) -> Plot:
     table = _few(df)
     if table is None:
-        return _dense(df, period, size)
+        apart = " and ".join(repr(name) for name in columns if name is not None)
+        return _dense(df, period, size, f"; not told apart by {apart}" if apart else "")
     color, by = columns
     times = read_times(table, period)
     lanes, names = grouped_lanes(times, None if by is None else _values(times.table, by))
@@ -140,9 +157,9 @@ def _lanes(df: Any, columns: tuple[str | None, str | None], period: Period, size
     return Plot(spec, "lanes")
 
 
-def _dense(df: Any, period: Period, size: Any) -> Plot:
+def _dense(df: Any, period: Period, size: Any, more: str = "") -> Plot:
     """How many rows are active, where they are too many to be drawn one by one."""
-    return _band(depth(df, period=period, name="active"), "active", period, size, "density")
+    return _band(depth(df, period=period, name="active"), "active", period, size, "density", more)
 
 
 def _coloured(rows: list[dict[str, Any]], table: pa.Table, color: str | None) -> None:
@@ -192,7 +209,7 @@ def _steps(df: Any, value: str, period: Period, size: Any) -> Plot:
     return Plot(specs.steps(frame, rows, times.axis, (period.start, period.end), value), "steps")
 
 
-def _band(df: Any, value: str, period: Period, size: Any, kind: str) -> Plot:
+def _band(df: Any, value: str, period: Period, size: Any, kind: str, more: str = "") -> Plot:
     """A value over time, by its least and greatest in each bucket."""
     if is_spark(df):
         from timeloom.plots.spark import spark_buckets
@@ -210,7 +227,7 @@ def _band(df: Any, value: str, period: Period, size: Any, kind: str) -> Plot:
         )
     ]
     told = f"{rows:,} steps, the least and the greatest in each of {len(drawn):,} parts of the time"
-    frame = _frame(size, f"{value} over time", f"{told}; at most {max(found['greatest']):,g}")
+    frame = _frame(size, f"{value} over time", f"{told}; at most {max(found['greatest']):,g}{more}")
     return Plot(specs.steps(frame, drawn, axis, (period.start, period.end), value), kind)
 
 
