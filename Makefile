@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs pictures lowest bench reproduce fuzz stress browser clean
+.PHONY: help setup demo test check docs pictures lowest oldest bench reproduce fuzz stress browser clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ pictures: $(READY) ## make the pictures of the documentation anew, from the code
 lowest: $(READY) ## try the lowest versions that pyproject.toml allows, in an environment of their own
 	@bash scripts/lowest.sh "$(BIN)" "$(VENV)-lowest"
 
+oldest: $(READY) ## try the Spark engine on the oldest PySpark that pyproject.toml allows, in an environment of its own
+	@bash scripts/oldest.sh "$(BIN)" "$(VENV)-oldest"
+
 bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 	@$(BIN)/python -m benchmarks
 
@@ -55,5 +58,5 @@ browser: $(READY) ## look at every kind of report in a browser; pictures of them
 	@TIMELOOM_SCREENSHOTS=out/browser $(BIN)/python -m pytest -m browser tests/report
 
 clean: ## remove the environment and all caches
-	@rm -rf $(VENV) $(VENV)-lowest .mypy_cache .ruff_cache out
+	@rm -rf $(VENV) $(VENV)-lowest $(VENV)-oldest .mypy_cache .ruff_cache out
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -191,3 +191,24 @@ def test_every_range_type(form, text, at, written):
     table, period = pa.table({"during": [text]}), tl.Period("during", form=form)
     assert tl.stab(table, at=at, period=period).num_rows == 1
     assert tl.coalesce(table, period=period)["during"].to_pylist() == [written]
+
+
+def test_intervals_between_instants_with_a_zone():
+    zone = "Europe/Berlin"
+    days = pd.IntervalIndex.from_breaks(pd.date_range("2024-03-30", periods=3, tz=zone), closed="left")
+    frame = pd.DataFrame({"days": days, "x": [1, 2]})
+    noon = pd.Timestamp("2024-03-31T12:00", tz=zone)
+    assert tl.stab(frame, noon, period="days")["x"].tolist() == [2]
+    for found in (tl.lanes(frame, period="days"), tl.temporal_join(frame, frame, period="days")):
+        assert found["days"].dtype == frame["days"].dtype
+        assert found["days"].tolist() == frame["days"].tolist()
+    cut = tl.split(frame, every="1 day", zone="UTC", period="days")
+    assert [interval.left.hour for interval in cut["days"]] == [0, 1, 0, 1]
+    indexed = pd.DataFrame({"x": [1, 2]}, index=days)
+    assert tl.join(indexed, indexed, period="index").index.equals(days)
+    late = pd.DataFrame(
+        {"days": pd.arrays.IntervalArray.from_arrays(days.left, days.right, closed="right"), "x": [1, 2]}
+    )
+    assert tl.stab(late, days.left[0], period="days").empty
+    missing = frame.reindex([0, 5])
+    assert tl.check(missing, period="days")["fault"].tolist() == ["invalid"]

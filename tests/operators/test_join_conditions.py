@@ -204,3 +204,11 @@ def test_misuse(options, words):
 def test_plans_name_what_judges_pairs():
     rows = pa.table({"x": [1], "start": [1], "end": [5]})
     assert tl.explain("join", rows, rows, where="x = x_right")["judged by"] == "x = x_right"
+
+
+def test_a_share_may_be_a_text():
+    rows = pa.table({"start": [0, 2], "end": [4, 9]})
+    for text, share in (("shorter 0.5", ("shorter", 0.5)), ("left,1", ("left", 1)), ("Right: .25", ("right", 0.25))):
+        assert tl.join(rows, rows, min_overlap=text).equals(tl.join(rows, rows, min_overlap=share))
+    with pytest.raises(tl.UsageError, match="no share"):
+        tl.join(rows, rows, min_overlap="shorter 1.5")

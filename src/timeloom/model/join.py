@@ -1,5 +1,6 @@
 """The relation join as data: what was asked, checked once, for every engine."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,8 @@ from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import Span, parse_span
+
+_SHARE = re.compile(r"\s*(left|right|shorter)[\s,:]+(\d*\.?\d+)\s*", re.IGNORECASE)
 
 HOWS = {
     "inner": ("inner", "cross"),
@@ -97,7 +100,9 @@ class MinOverlap:
 
     @classmethod
     def read(cls, given: Any) -> "MinOverlap":
-        """Read ``10``, ``"5 minutes"`` or ``("shorter", 0.5)``."""
+        """Read ``10``, ``"5 minutes"``, ``("shorter", 0.5)`` or, as a command line has it, ``"shorter 0.5"``."""
+        if isinstance(given, str) and (share := _SHARE.fullmatch(given)):
+            given = share[1].lower(), Fraction(share[2])
         if not isinstance(given, tuple | list):
             span = parse_span(given, "min_overlap")
             if (span if isinstance(span, int) else span.total_seconds()) <= 0:

@@ -138,12 +138,14 @@ class Engine(Protocol):
 def engine_of(inputs: Mapping[str, object]) -> Engine:
     """Pick the engine that takes these tables; a mixture is refused, its members by their names."""
     from timeloom.engines.tables.frames import family_of
+    from timeloom.engines.tables.marks import is_spark
 
     if family_of(dict(inputs)) == "spark":
         from timeloom.engines.spark import SparkEngine
         from timeloom.engines.spark.cluster.interpreter import use_own_python
 
-        use_own_python(next(iter(inputs.values())).sparkSession)  # type: ignore[attr-defined]
+        first = next(frame for frame in inputs.values() if is_spark(frame))
+        use_own_python(first.sparkSession)  # type: ignore[attr-defined]
         return SparkEngine()
     from timeloom.engines.local import LocalEngine
 

@@ -1,7 +1,6 @@
 """`join`: pairs of rows whose periods are in a relation."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from timeloom.errors import UsageError
@@ -57,7 +56,7 @@ def join(
     ----------
     left, right
         Spark DataFrames, or local tables of any kind that exports Arrow. The result is of the left one's kind.
-        The right one may be a `StabForest`, also beside a Spark DataFrame, to which it is broadcast.
+        Either may be a `StabForest`, also beside a Spark DataFrame: it is sent to every worker.
     relation
         A name (``"during"``, ``"iseql.before"``, ``"meets | met_by"``), a `Relation`, or a list of these.
     on, left_on, right_on
@@ -140,7 +139,6 @@ def join(
         where=None if where is None else Condition(where),
         min_overlap=least,
     )
-    right, request = _beside(left, right, request)
     engine = engine_of({"left": left, "right": right})
     return PlannedCall(
         lambda: engine.join_batches(left, right, request, batch_rows) if batches else engine.join(left, right, request),
@@ -159,20 +157,3 @@ def _narrowed(relation: Relation, max_gap: Span | None, least: MinOverlap | None
     if max_gap is not None:
         return near(max_gap)
     return relation if least is None else least.relation
-
-
-def _beside(left: Any, right: Any, request: JoinRequest) -> tuple[Any, JoinRequest]:
-    """Bring a stab-forest to the Spark DataFrame that it is joined with: it is broadcast, the DataFrame stays put."""
-    from timeloom.engines.tables.marks import is_spark
-
-    if not is_spark(left) or is_spark(right):
-        return right, request
-    from timeloom.stab_forest.forest import StabForest
-
-    if not isinstance(right, StabForest):
-        return right, request
-    if request.strategy == "auto" and request.how in ("inner", "left", "semi", "anti"):
-        request = replace(request, strategy="broadcast")
-    # by itself Spark gives timestamps without zone the zone of its session: they would change their axis
-    schema = "id bigint, start timestamp_ntz, end timestamp_ntz" if right.axis == "timestamp without zone" else None
-    return left.sparkSession.createDataFrame(right.table(), schema), request

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import from_arrow_type, to_arrow_schema
 from timeloom.engines.spark.columns.ticks import column_ticks
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import shared_keys
@@ -201,7 +201,7 @@ def _key_types(sides: tuple[Side, Side], keys: tuple[str, ...]) -> list[T.DataTy
         if kinds[0] == kinds[1]:
             common.append(kinds[0])
             continue
-        schemas = [to_arrow_schema(T.StructType([T.StructField(name, kind)]), timezone="UTC") for kind in kinds]
+        schemas = [to_arrow_schema(T.StructType([T.StructField(name, kind)])) for kind in kinds]
         shared_keys(schemas[0].empty_table(), schemas[1].empty_table(), [name], [name])
         if any(isinstance(kind, T.DateType | T.TimestampType | T.TimestampNTZType) for kind in kinds):
             raise InvalidInputError(

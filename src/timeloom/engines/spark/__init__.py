@@ -4,8 +4,10 @@ Each method loads the module of its verb when it is first called: a verb costs n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from timeloom.engines.tables.marks import is_index
 from timeloom.errors import UsageError
 from timeloom.model.join import refuse_max_rows
 from timeloom.model.sequenced import refuse_at_once
@@ -39,10 +41,14 @@ class SparkEngine:
 
     def join(self, left: "DataFrame", right: "DataFrame", request: "JoinRequest") -> Any:
         """Pair the rows whose periods are in a relation."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.join import join
+        from timeloom.engines.spark.matching.forest_probe import probed, probes
 
         refuse_max_rows(request.max_rows)
-        return join(left, right, request)
+        if probes(right, request):
+            return probed(left, right, request)
+        return join(*two_frames(left, right), _beside_index(right, request))
 
     def join_batches(
         self, left: "DataFrame", right: "DataFrame", request: "JoinRequest", rows: int
@@ -52,64 +58,82 @@ class SparkEngine:
 
     def explain_join(self, left: "DataFrame", right: "DataFrame", request: "JoinRequest") -> "Explanation":
         """Say how a join would run."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.join import explain_join
+        from timeloom.engines.spark.matching.forest_probe import explain_probed, probes
 
         refuse_max_rows(request.max_rows)
-        return explain_join(left, right, request)
+        if probes(right, request):
+            return explain_probed("join", right, request)
+        return explain_join(*two_frames(left, right), _beside_index(right, request))
 
     def count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> Any:
         """Count the right rows of each left row."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.count_join import count_join
+        from timeloom.engines.spark.matching.forest_probe import probed, probes
 
-        return count_join(left, right, request)
+        if probes(right, request):
+            return probed(left, right, request)
+        return count_join(*two_frames(left, right), request)
 
     def top_k(self, left: "DataFrame", right: "DataFrame", request: "TopRequest") -> Any:
         """Keep the left rows with the highest counts."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.top_k import top_k
 
-        return top_k(left, right, request)
+        return top_k(*two_frames(left, right), request)
 
     def explain_count_join(self, left: "DataFrame", right: "DataFrame", request: "CountRequest") -> "Explanation":
         """Say how counts are made."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.count_join import explain_count_join
+        from timeloom.engines.spark.matching.forest_probe import explain_probed, probes
 
-        return explain_count_join(left, right, request)
+        if probes(right, request):
+            return explain_probed("count_join", right, request)
+        return explain_count_join(*two_frames(left, right), request)
 
     def temporal_join(self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]") -> Any:
         """Join two or more tables instant by instant."""
+        from timeloom.engines.spark.columns.index_frames import as_frames
         from timeloom.engines.spark.temporal_join import temporal_join, temporal_join_all
 
         refuse_max_rows(requests[0].max_rows)
         refuse_at_once(requests[0].m)
-        if len(frames) == 2:
-            return temporal_join(frames[0], frames[1], requests[0])
-        return temporal_join_all(list(frames), list(requests))
+        given = as_frames(frames)
+        if len(given) == 2:
+            return temporal_join(given[0], given[1], requests[0])
+        return temporal_join_all(given, list(requests))
 
     def explain_temporal_join(
         self, frames: "Sequence[DataFrame]", requests: "Sequence[TemporalJoinRequest]"
     ) -> "Explanation":
         """Say how a sequenced join would run."""
+        from timeloom.engines.spark.columns.index_frames import as_frames
         from timeloom.engines.spark.temporal_join import explain_temporal_join_all
 
         refuse_max_rows(requests[0].max_rows)
         refuse_at_once(requests[0].m)
-        return explain_temporal_join_all(list(frames), list(requests))
+        return explain_temporal_join_all(as_frames(frames), list(requests))
 
     def temporal_antijoin(self, left: "DataFrame", right: "DataFrame", request: "AntijoinRequest") -> Any:
         """Keep of each left row the time in which it has no partner."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.temporal_antijoin import temporal_antijoin
 
         refuse_at_once(request.m)
-        return temporal_antijoin(left, right, request)
+        return temporal_antijoin(*two_frames(left, right), request)
 
     def explain_temporal_antijoin(
         self, left: "DataFrame", right: "DataFrame", request: "AntijoinRequest"
     ) -> "Explanation":
         """Say how a sequenced antijoin would run."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.temporal_antijoin import explain_temporal_antijoin
 
         refuse_at_once(request.m)
-        return explain_temporal_antijoin(left, right, request)
+        return explain_temporal_antijoin(*two_frames(left, right), request)
 
     def temporal_aggregate(self, df: "DataFrame", request: "AggregateRequest") -> Any:
         """Aggregate over time."""
@@ -185,15 +209,23 @@ class SparkEngine:
 
     def nearest(self, left: "DataFrame", right: "DataFrame", request: "NearestRequest") -> Any:
         """Find the nearest right rows of each left row."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
+        from timeloom.engines.spark.matching.forest_probe import probed, probes
         from timeloom.engines.spark.nearest import nearest
 
-        return nearest(left, right, request)
+        if probes(right, request):
+            return probed(left, right, request)
+        return nearest(*two_frames(left, right), request)
 
     def explain_nearest(self, left: "DataFrame", right: "DataFrame", request: "NearestRequest") -> "Explanation":
         """Say how neighbours would be found."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
+        from timeloom.engines.spark.matching.forest_probe import explain_probed, probes
         from timeloom.engines.spark.nearest import explain_nearest
 
-        return explain_nearest(left, right, request)
+        if probes(right, request):
+            return explain_probed("nearest", right, request)
+        return explain_nearest(*two_frames(left, right), request)
 
     def split(self, df: "DataFrame", request: "SplitRequest") -> Any:
         """Cut periods at a grid of time."""
@@ -215,21 +247,24 @@ class SparkEngine:
 
     def temporal_union(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
         """Unite two tables at every instant."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.temporal_union import temporal_union
 
-        return temporal_union(left, right, request)
+        return temporal_union(*two_frames(left, right), request)
 
     def temporal_intersect(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
         """Keep what both tables have at an instant."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.temporal_intersect import temporal_intersect
 
-        return temporal_intersect(left, right, request)
+        return temporal_intersect(*two_frames(left, right), request)
 
     def temporal_except(self, left: "DataFrame", right: "DataFrame", request: "TemporalSetRequest") -> Any:
         """Keep what the left table alone has at an instant."""
+        from timeloom.engines.spark.columns.index_frames import two_frames
         from timeloom.engines.spark.temporal_except import temporal_except
 
-        return temporal_except(left, right, request)
+        return temporal_except(*two_frames(left, right), request)
 
     def pattern(self, tables: "Mapping[str, Any]", request: "PatternRequest") -> Any:
         """Find rows of several tables whose periods are in given relations."""
@@ -242,3 +277,10 @@ class SparkEngine:
         from timeloom.engines.spark.pattern import explain_pattern
 
         return explain_pattern(tables, request)
+
+
+def _beside_index(right: Any, request: "JoinRequest") -> "JoinRequest":
+    """A join with an index broadcasts it, unless something else is asked for or all its rows are kept."""
+    if not is_index(right) or request.strategy != "auto" or request.how in ("right", "full"):
+        return request
+    return replace(request, strategy="broadcast")

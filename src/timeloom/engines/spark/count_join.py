@@ -8,12 +8,12 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.counts.aggregates import aggregate
 from timeloom.engines.counts.counting import Counting
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import as_given
@@ -102,7 +102,7 @@ class CountResult:
         """Let the local engine judge the aggregates, on tables without rows."""
         none = Side(np.zeros(0, np.int64), np.zeros(0, np.int64))
         counting = Counting(Problem.of(none, none), ())
-        right = to_arrow_schema(self.inputs.sides.right.schema, timezone="UTC").empty_table()
+        right = to_arrow_schema(self.inputs.sides.right.schema).empty_table()
         for measure in self.request.aggregates:
             aggregate(counting, np.zeros(0, np.int64), right, measure)
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from timeloom.engines.counts.aggregates import values_of
+from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
@@ -144,7 +144,7 @@ class Plan:
                 )
         fields = [T.StructField(f"whole_{at}", self.kinds[one.name]) for at, one in enumerate(self.whole)]
         schema = T.StructType([T.StructField(STEP, T.LongType()), *fields])
-        kinds, measures = to_arrow_schema(schema, timezone="UTC").types[1:], self.whole
+        kinds, measures = to_arrow_schema(schema).types[1:], self.whole
 
         columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column is not None))
 
@@ -174,7 +174,7 @@ def _combines(measure: Measure) -> bool:
 
 def _spark_schema(schema: pa.Schema) -> T.StructType:
     """The types of an Arrow schema in Spark; a timestamp without zone stays without."""
-    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return from_arrow_schema(schema)
 
 
 def _axis(request: WindowRequest) -> pa.Array:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from timeloom.engines.tables.foreign_types import with_durations
-from timeloom.engines.tables.marks import is_spark
+from timeloom.engines.tables.marks import is_index, is_keyed, is_spark
 from timeloom.engines.tables.pandas_frames import PandasKind, from_pandas
 from timeloom.engines.tables.polars_frames import PolarsKind, from_polars
 from timeloom.engines.tables.stored_tables import is_dataset, is_path, read_path
@@ -57,6 +57,9 @@ def refuse_repeated(names: "list[str]", side: str) -> None:
 def family_of(frames: "dict[str, object]") -> str:
     """Say which engine takes these inputs: ``"spark"`` or ``"local"``; a mixture is an error."""
     families = {side: "spark" if is_spark(frame) else "local" for side, frame in frames.items()}
+    if "spark" in families.values():  # an index can be sent to where a DataFrame is
+        sent = [side for side, frame in frames.items() if is_index(frame) or is_keyed(frame)]
+        families |= dict.fromkeys(sent, "spark")
     if len(set(families.values())) > 1:
         found = ", ".join(f"{side} is {type(frames[side]).__name__}" for side in frames)
         raise UsageError(

@@ -142,8 +142,8 @@ def _instants(local: Ticks, zone: str) -> Ticks:
     return np.unique(np.asarray(placed.cast(pa.int64())))
 
 
-def refuse_endless(ends: Ticks, what: str) -> None:
+def refuse_endless(ends: Ticks, what: str, mended: str = "give them an end") -> None:
     """Refuse rows without an end, which have no last piece."""
     endless = int((ends == FOREVER).sum())
     if endless:
-        raise UsageError(f"{endless} rows never end, so {what}; give them an end, or a window with within=")
+        raise UsageError(f"{endless} rows never end, so {what}; {mended}")

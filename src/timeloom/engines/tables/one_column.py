@@ -41,9 +41,27 @@ class Ranges(NamedTuple):
     empty: Flags
 
 
+class ZonedIntervals(pa.ExtensionType):  # type: ignore[misc]
+    """Intervals between instants with a zone, which the type that pandas has for Arrow cannot hold."""
+
+    def __init__(self, bound: pa.DataType, closed: str) -> None:
+        self.closed = closed
+        super().__init__(pa.struct({"left": bound, "right": bound}), "timeloom.interval")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        """What a file needs to know beside the storage."""
+        return self.closed.encode()
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> "ZonedIntervals":
+        """The type that a file tells of."""
+        return cls(storage_type.field("left").type, serialized.decode())
+
+
 def is_interval(kind: pa.DataType) -> bool:
     """Tell a column of pandas' intervals."""
-    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "pandas.interval"
+    names = ("pandas.interval", "timeloom.interval")
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name in names
 
 
 def interval_parts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:

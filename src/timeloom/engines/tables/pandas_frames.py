@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from timeloom.engines.tables.one_column import is_interval
+from timeloom.engines.tables.one_column import ZonedIntervals, interval_parts, is_interval
 
 INDEX = "index"
 """The column of an index of intervals that has no name."""
@@ -22,7 +22,10 @@ class PandasKind:
 
     def __call__(self, table: pa.Table) -> Any:
         """A result as a frame. Types that pandas has several of come back as they were given."""
-        frame = table.to_pandas()
+        zoned = [at for at, kind in enumerate(table.schema.types) if isinstance(kind, ZonedIntervals)]
+        frame = _without(table, zoned).to_pandas()
+        for at in zoned:
+            frame.insert(at, table.column_names[at], _intervals(table.column(at)))
         for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
             dtype, kind = self.dtypes.get(name, (None, None))
             if kind == column.type and hasattr(dtype, "__from_arrow__") and not is_interval(column.type):
@@ -50,9 +53,44 @@ def from_pandas(frame: Any) -> tuple[pa.Table, PandasKind]:
         named = frame.index.name is not None
         index = str(frame.index.name) if named else INDEX
         frame = frame.reset_index(names=index)
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    table = _to_arrow(frame).replace_schema_metadata(None)
     dtypes = zip(table.column_names, frame.dtypes, table.schema.types, strict=True)
     return table, PandasKind({name: (dtype, kind) for name, dtype, kind in dtypes}, index, named)
+
+
+def _without(table: pa.Table, columns: "list[int]") -> pa.Table:
+    return table.select([at for at in range(table.num_columns) if at not in columns])
+
+
+def _intervals(column: pa.ChunkedArray) -> Any:
+    """Intervals between instants with a zone, as pandas has them."""
+    import pandas as pd
+
+    left, right = (part.to_pandas() for part in interval_parts(column))
+    return pd.arrays.IntervalArray.from_arrays(left, right, closed=column.type.closed)
+
+
+def _to_arrow(frame: Any) -> pa.Table:
+    """A frame as Arrow reads it, and intervals between instants with a zone, which it cannot read."""
+    import pandas as pd
+
+    zoned = [
+        at
+        for at, dtype in enumerate(frame.dtypes)
+        if isinstance(dtype, pd.IntervalDtype) and isinstance(dtype.subtype, pd.DatetimeTZDtype)
+    ]
+    if not zoned:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    rest = [at for at in range(len(frame.columns)) if at not in zoned]
+    table = pa.Table.from_pandas(frame.iloc[:, rest], preserve_index=False)
+    for at in zoned:
+        values = frame.iloc[:, at].array
+        left, right = (pa.Array.from_pandas(part) for part in (values.left, values.right))
+        absent = pa.array(values.isna())
+        parts = pa.StructArray.from_arrays([left, right], ["left", "right"], mask=absent)
+        kind = ZonedIntervals(left.type, values.closed)
+        table = table.add_column(at, str(frame.columns[at]), pa.ExtensionArray.from_storage(kind, parts))
+    return table
 
 
 def _nullable(kind: pa.DataType) -> Any:

@@ -30,7 +30,7 @@ def cut_rows(admitted: Admitted, request: AggregateRequest) -> tuple[Cut, Lines]
     if window is not None:
         rows = np.flatnonzero((starts < window[1]) & (ends > window[0]))
         starts, ends = np.maximum(starts[rows], window[0]), np.minimum(ends[rows], window[1])
-    refuse_endless(ends, "they touch buckets for ever")
+    refuse_endless(ends, "they touch buckets for ever", "give them an end, or a window with within=")
     low, high = (int(starts.min()), int(ends.max())) if starts.size else (0, 1)
     lines = lines_of(request.grid, admitted.ticks, low, high)
     found = cut(starts, ends, lines)

@@ -7,8 +7,8 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import Task, mapped
 from timeloom.errors import InvalidInputError
 
@@ -21,7 +21,7 @@ def arrow_schema(schema: T.StructType, side: str, *, comparing: bool = False) ->
     for field in schema:
         kind = field.dataType
         try:
-            to_arrow_schema(T.StructType([T.StructField("column", kind)]), timezone="UTC")
+            to_arrow_schema(T.StructType([T.StructField("column", kind)]))
         except PySparkException as error:
             raise InvalidInputError(
                 f"column {field.name!r} of the {side} table is {kind.simpleString()}, which Spark cannot send to "
@@ -32,7 +32,7 @@ def arrow_schema(schema: T.StructType, side: str, *, comparing: bool = False) ->
                 f"column {field.name!r} of the {side} table is {kind.simpleString()}, and keys are compared byte by "
                 f"byte; give it the collation {BINARY_ORDER} with collate(...), after lower(...) if case must not count"
             )
-    return to_arrow_schema(schema, timezone="UTC")
+    return to_arrow_schema(schema)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
 
+from timeloom.engines.spark.cluster.versions import from_arrow_type
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.validity import JudgedFrame, cast_back
 from timeloom.engines.tables.frames import require_columns
@@ -93,7 +93,7 @@ def _common_of_two(sides: tuple[str, str], fields: tuple[T.StructField, T.Struct
         raise unequal(names, (kinds[0].simpleString(), kinds[1].simpleString()))
     if pa.types.is_time(common):
         return max(kinds, key=T.DataType.simpleString)
-    return from_arrow_type(common, prefer_timestamp_ntz=True)
+    return from_arrow_type(common)
 
 
 def _cast(side: JudgedFrame, kinds: dict[str, T.DataType]) -> JudgedFrame:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema, to_arrow_type
 
+from timeloom.engines.spark.cluster.versions import from_arrow_type, to_arrow_schema, to_arrow_type
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import evaluate
 from timeloom.errors import UsageError
@@ -52,13 +52,13 @@ def measure_fields(schema: T.StructType, measures: Sequence[Measure]) -> list[T.
         else:
             kind = evaluate(swept, [measure], column)[measure.name].type
         same = column is not None and kind == column.type
-        wanted = schema[str(measure.column)].dataType if same else from_arrow_type(kind, prefer_timestamp_ntz=True)
+        wanted = schema[str(measure.column)].dataType if same else from_arrow_type(kind)
         fields.append(T.StructField(measure.name, wanted))
     return fields
 
 
 def _empty(schema: T.StructType, name: str) -> pa.Array:
-    return pa.array([], to_arrow_schema(T.StructType([schema[name]]), timezone="UTC").types[0])
+    return pa.array([], to_arrow_schema(T.StructType([schema[name]])).types[0])
 
 
 def _called_type(measure: Measure, column: pa.Array) -> pa.DataType:

@@ -7,8 +7,8 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.validity import JudgedFrame
 
@@ -39,7 +39,7 @@ class Packing:
         """The positions as a worker sees them."""
         fields = zip(self.names, self.types, strict=True)
         schema = T.StructType([T.StructField(name, kind) for name, kind in fields])
-        return to_arrow_schema(schema, timezone="UTC")
+        return to_arrow_schema(schema)
 
     def positions(self, frame: JudgedFrame) -> dict[str, int]:
         """Where the columns of a side stand."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
 
+from timeloom.engines.spark.cluster.versions import from_arrow_type
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.model.ticks import Axis
@@ -17,7 +17,7 @@ def period_writer(*sides: JudgedFrame, bounds: Iterable[int] = (), wide: bool = 
 
 def period_type(writer: PeriodWriter) -> T.DataType:
     """The type of both columns of a result period."""
-    return from_arrow_type(writer.type.arrow, prefer_timestamp_ntz=True)
+    return from_arrow_type(writer.type.arrow)
 
 
 def span_type(axis: Axis) -> T.DataType:

@@ -6,8 +6,8 @@ Expressions are kept as text: a text is one call to Spark, where a tree of colum
 from dataclasses import dataclass
 
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.tables.ticks import PeriodTicks, read_period
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
@@ -41,7 +41,7 @@ def period_columns(names: dict[str, str], schema: T.StructType, period: Period, 
             f"form={period.form!r} is for local tables; on Spark take {period.start!r} apart into two columns first"
         )
     fields = T.StructType([schema[name] for name in period.columns])
-    kind = read_period(to_arrow_schema(fields, timezone="UTC").empty_table(), period, side)
+    kind = read_period(to_arrow_schema(fields).empty_table(), period, side)
     axis = kind.type.axis
     raw_start, raw_end = column_ticks(names[period.start], axis), column_ticks(names[period.end], axis)
     is_open = f"{names[period.end]} IS NULL"

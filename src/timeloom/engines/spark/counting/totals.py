@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_type
 
+from timeloom.engines.spark.cluster.versions import arrow_function, to_arrow_type
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import Part, finish, finish_spread
 from timeloom.model.aggregates import PartKind
@@ -59,19 +58,15 @@ def finished(
     named = {part.kind: F.col(part.name) for part in parts if part.measure.column == measure.column}
     known = {kind: named[kind] for kind in _kinds(measure)}
     if PartKind.MOMENTS in known:
-        spread: Column = arrow_udf(finish_spread(measure), T.DoubleType())(  # type: ignore[call-overload]
-            known[PartKind.MOMENTS], known[PartKind.PRESENT]
-        )
-        return spread
+        spread = arrow_function(finish_spread(measure), T.DoubleType())
+        return spread(known[PartKind.MOMENTS], known[PartKind.PRESENT])
     if PartKind.TOTAL in known:
         (field,) = measure_fields(schema, [measure])
         whole = isinstance(field.dataType, T.LongType)
         wanted = T.DecimalType(38, 0) if whole else field.dataType
-        given = to_arrow_type(schema[measure.column].dataType, timezone="UTC")
-        add = finish(measure, given, to_arrow_type(wanted, timezone="UTC"), whose)
-        added: Column = arrow_udf(add, wanted)(  # type: ignore[call-overload]
-            known[PartKind.TOTAL], known[PartKind.PRESENT]
-        )
+        given = to_arrow_type(schema[measure.column].dataType)
+        add = finish(measure, given, to_arrow_type(wanted), whose)
+        added = arrow_function(add, wanted)(known[PartKind.TOTAL], known[PartKind.PRESENT])
         return _int64(added, measure, whose) if whole else added
     (value,) = known.values()
     return F.coalesce(value, F.lit(0)) if PartKind.PRESENT in known else value

@@ -7,6 +7,7 @@ from functools import cached_property, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from timeloom.engines.spark.cluster.versions import sent_by_number
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK
 from timeloom.engines.spark.exchange.writing import SOURCE, BlockWriter, MixedWriter, RowReader
@@ -64,7 +65,7 @@ class Exchange:
             blocks = mapped(self._with_cuts(rows), MixedWriter(tuple(map(self._writer, numbers)), self.mixed), BLOCKS)
         else:
             blocks = _union([self.written(number) for number in numbers])
-        return blocks.repartitionById(self.slicing.tasks, F.col(TASK))
+        return sent_by_number(blocks, self.slicing.tasks, TASK)
 
     def _with_cuts(self, rows: DataFrame) -> DataFrame:
         return rows if self.slicing.slices == 1 else rows.withColumn(CUTS, in_first_row(self.cuts))

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
 
+from timeloom.engines.spark.cluster.versions import from_arrow_type
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.faults import refused_in_sql
 from timeloom.engines.spark.exchange.broadcast import Broadcast, sent_to_all

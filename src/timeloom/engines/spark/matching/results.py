@@ -6,9 +6,9 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.keys import as_given
 from timeloom.engines.spark.columns.periods import period_type, period_writer, span_type
@@ -125,5 +125,5 @@ def try_out(condition: Condition, inputs: JoinInputs) -> None:
     """Compute a condition on no rows at all, so that one that cannot be computed is refused before anything runs."""
     read = inputs.residual.columns
     fields = JoinResult(inputs, "inner", tuple(column for _, column in read)).schema
-    empty = to_arrow_schema(fields, timezone="UTC").empty_table()
+    empty = to_arrow_schema(fields).empty_table()
     held(condition, dict(zip((name for name, _ in read), empty.columns, strict=True)), 0)

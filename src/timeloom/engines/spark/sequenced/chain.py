@@ -11,9 +11,9 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, fault
@@ -102,7 +102,7 @@ class Chain:
             return None
         names, columns = [name for name, _ in self.read], [column for _, column in self.read]
         fields = T.StructType([T.StructField(f"c{at}", column.field.dataType) for at, column in enumerate(columns)])
-        empty = to_arrow_schema(fields, timezone="UTC").empty_table()
+        empty = to_arrow_schema(fields).empty_table()
         held(self.where, dict(zip(names, empty.columns, strict=True)), 0)
         return Asked(self.where, tuple(zip(names, self.outputs(columns), strict=True)))
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from timeloom.engines.joins.problem import Side
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.sequenced.chain_parts import Arrivals, Part, shared_ids
 from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.gather import NO_ROW, Source, positions
@@ -153,7 +153,7 @@ class ChainTask:
         return _picked(found, (found.starts >= since) & (found.starts < until))
 
     def _written(self, sources: Sequence[Source], linked: Linked) -> pa.RecordBatch:
-        target = to_arrow_schema(self.schema, timezone="UTC")
+        target = to_arrow_schema(self.schema)
         rows = [positions(at) for at in linked.at]
         arrays = [
             self._column(column, sources, rows, linked).cast(kind)

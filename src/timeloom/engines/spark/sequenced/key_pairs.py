@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import from_arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.whole_groups import (
@@ -54,7 +54,7 @@ def paired(left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequ
         request.keys,
     )
     empty = work(empty_table(sides[0].schema), empty_table(sides[1].schema))
-    result = from_arrow_schema(empty.schema, prefer_timestamp_ntz=True)
+    result = from_arrow_schema(empty.schema)
     names = tuple(sides[0].schema.names), tuple(sides[1].schema.names)
     orders = tuple(ordering(sides[0].schema)), tuple(ordering(sides[1].schema))
     task = PairWork(work, names, orders, result)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.columns.ticks import literal
@@ -189,6 +189,6 @@ class Writer:
 
     def batches(self, columns: "dict[str, pa.Array | pa.ChunkedArray]") -> Iterator[pa.RecordBatch]:
         """Columns by their own names as result rows."""
-        target = to_arrow_schema(self.schema, timezone="UTC")
+        target = to_arrow_schema(self.schema)
         arrays = [columns[name].cast(kind) for name, kind in zip(target.names, target.types, strict=True)]
         yield from pa.Table.from_arrays(arrays, schema=target).to_batches(max_chunksize=self.batch_rows)

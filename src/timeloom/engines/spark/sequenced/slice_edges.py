@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.cluster.versions import sent_by_number
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, block_row, received
 from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
@@ -79,7 +79,7 @@ class EdgeTask:
 def joined(rows: DataFrame, task: SliceTask, edges: EdgeTask, schema: T.StructType) -> DataFrame:
     """The plan of both steps."""
     blocks = mapped(rows, task, BLOCKS)
-    return mapped(blocks.repartitionById(task.delivery.tasks, F.col(TASK)), edges, schema)
+    return mapped(sent_by_number(blocks, task.delivery.tasks, TASK), edges, schema)
 
 
 def _blocks(table: pa.Table, task: int, source: int) -> Iterator[pa.RecordBatch]:

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import from_arrow_schema
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.whole_groups import (
     admitted_rows,
@@ -54,7 +54,7 @@ def combined(left: DataFrame, right: DataFrame, request: TemporalSetRequest, mod
     )
     inner = replace(request, policy=inner_policy(request.policy))
     plan = ValueSets(empty_table(sides[0].schema), empty_table(sides[1].schema), inner)
-    kinds = from_arrow_schema(plan.stacked().schema, prefer_timestamp_ntz=True)
+    kinds = from_arrow_schema(plan.stacked().schema)
     values = tuple(plan.values)
     tag = free_name("side", [*left.columns, *right.columns])
     periods = [_periods(side, number) for number, side in enumerate(sides)]

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.policy import Policy
@@ -23,12 +23,12 @@ Work = Callable[[pa.Table], pa.Table]
 
 def result_schema(work: Work, schema: T.StructType) -> T.StructType:
     """The fields that the local verb writes for a DataFrame of this schema."""
-    return from_arrow_schema(work(empty_table(schema)).schema, prefer_timestamp_ntz=True)
+    return from_arrow_schema(work(empty_table(schema)).schema)
 
 
 def empty_table(schema: T.StructType) -> pa.Table:
     """A table without rows as tasks see it."""
-    return to_arrow_schema(schema, timezone="UTC").empty_table()
+    return to_arrow_schema(schema).empty_table()
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def in_utc(table: pa.Table) -> pa.Table:
 
 def written(table: pa.Table, schema: T.StructType) -> pa.Table:
     """A result in the types of the schema, its columns named by position."""
-    target = to_arrow_schema(schema, timezone="UTC")
+    target = to_arrow_schema(schema)
     arrays = [column.cast(kind) for column, kind in zip(table.columns, target.types, strict=True)]
     return pa.Table.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))])
 
