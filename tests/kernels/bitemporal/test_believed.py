@@ -1,0 +1,75 @@
+"""Versions believed at a time about a time, and those that are believed together, against all versions."""
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeloom.kernels.bitemporal import believed
+from timeloom.kernels.bitemporal.overlaps import overlapping_pair
+
+TIMES = st.integers(0, 8)
+PERIODS = st.tuples(TIMES, st.integers(1, 6)).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
+VERSIONS = st.lists(st.tuples(PERIODS, PERIODS, st.integers(0, 3)), max_size=8)
+
+
+def columns(versions):
+    listed = [(*sys, ended, *app) for sys, app, ended in versions]
+    return tuple(np.array(listed, np.int64).reshape(-1, 5).T.copy())
+
+
+def expected(versions, at, number, low, high):
+    """An end that a batch behind ``number`` wrote is not known yet."""
+    return [
+        row
+        for row, ((begin, end), (app_start, app_end), ended) in enumerate(versions)
+        if begin <= at and (at < end or ended > number) and app_start <= high and app_end > low
+    ]
+
+
+@given(VERSIONS, TIMES, st.integers(0, 3), TIMES, TIMES)
+def test_ranges_and_rows_of_versions(versions, at, number, low, high):
+    wanted, times = expected(versions, at, number, low, high), columns(versions)
+    assert believed.believed_range(0, len(versions), at, number, low, high, *times).tolist() == wanted
+    rows = np.arange(len(versions), dtype=np.int32)[::-1].copy()
+    assert believed.believed_rows(rows, at, number, low, high, *times).tolist() == wanted[::-1]
+    half = len(versions) // 2
+    later = believed.believed_range(half, len(versions), at, number, low, high, *times).tolist()
+    assert later == [row for row in wanted if row >= half]
+
+
+def test_a_range_of_more_versions_than_there_was_room_for():
+    size = 3_000
+    zeros, ones = np.zeros(size, np.int64), np.ones(size, np.int64)
+    assert believed.believed_range(0, size, 0, 0, 0, 0, zeros, ones, zeros, zeros, ones).tolist() == [*range(size)]
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.randoms(use_true_random=False))
+def test_blocks_without_a_late_end_are_passed_over(size, started, random):
+    ends = np.array([random.randrange(40) for _ in range(size)], np.int64)
+    by_start, started, low = np.array(random.sample(range(size), size), np.int32), min(started, size), 35
+    latest = believed.latest_ends(by_start, ends)
+    found = believed.reaching(by_start, started, latest, low).tolist()
+    blocks = [by_start[at : at + believed.BLOCK].tolist() for at in range(0, size, believed.BLOCK)]
+    assert latest.tolist() == [max(ends[row] for row in block) for block in blocks]
+    kept = {row for block in blocks if any(ends[row] > low for row in block) for row in block}
+    assert found == [row for row in by_start[:started].tolist() if row in kept]
+
+
+def both(one, other):
+    return all(mine[0] < theirs[1] and theirs[0] < mine[1] for mine, theirs in zip(one, other, strict=True))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), PERIODS, PERIODS), max_size=7))
+def test_versions_of_a_key_that_overlap_in_both_times(versions):
+    keys = np.array([key for key, _, _ in versions], np.int64)
+    times = np.array([(*sys, *app) for _, sys, app in versions], np.int64).reshape(-1, 4).T.copy()
+    order = np.array(sorted(range(len(versions)), key=lambda row: (versions[row][0], versions[row][1][0])), np.int64)
+    pairs = {
+        frozenset((one, other))
+        for one, other in combinations(range(len(versions)), 2)
+        if versions[one][0] == versions[other][0] and both(versions[one][1:], versions[other][1:])
+    }
+    found = overlapping_pair(order, keys, *times)
+    assert frozenset(found) in pairs if pairs else tuple(found) == (-1, -1)
