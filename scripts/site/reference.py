@@ -3,26 +3,23 @@
 import json
 
 import timeloom as tl
-from timeloom import _HOME
+from timeloom import _HOME, streaming
 
 GROUPS = {
-    "joins": ("Joins and counts", "join as_of nearest temporal_join temporal_antijoin count_join top_k"),
+    "joins": ("Joins and counts", "join as_of nearest temporal_join temporal_antijoin count_join top_k pattern"),
     "tables": ("One table", "temporal_aggregate depth coalesce gaps split lanes check stab"),
     "sets": ("Sets and bags", "temporal_union temporal_intersect temporal_except"),
     "periods": ("Periods and relations", "Period Relation relation allen iseql"),
     "bitemporal": ("Two times", "sliding_windows Slide BitemporalTable BitemporalIndex"),
     "indexes": ("Indexes", "StabForest KeyedForest DisjointPartitions"),
     "text": ("SQL, plans, pictures", "sql explain Explanation plot Plot install"),
-    "streams": ("Streams", "stream_join"),
+    "streams": ("Streams", "stream_join stream_count stream_aggregate stream_coalesce stream_pattern"),
     "errors": (
         "Errors and rejected rows",
         "TimeloomError UsageError InvalidInputError StorageError DroppedRowsWarning Quarantined",
     ),
 }
 """The pages, their titles, and the names on them; a name that is on none is on the page of other names."""
-
-STREAMS = ("StreamJoin", "EndpointCount", "LiveForest")
-"""Names of ``timeloom.streaming``, which stand beside `stream_join`."""
 
 HIDDEN = "wide start_shift end_shift sentinels placed terms boxes of prepared publish again MAKERS NAMES"
 """Members that engines call, and users need not."""
@@ -50,7 +47,7 @@ def overview() -> str:
 def _page(page: str, title: str, names: list[str]) -> str:
     shown = [_entry(_identifier(name), f"tl.{name}") for name in names]
     if page == "streams":
-        shown += [_entry(f"timeloom.streaming.{name}", f"timeloom.streaming.{name}") for name in STREAMS]
+        shown += [_entry(f"timeloom.streaming.{name}", f"timeloom.streaming.{name}") for name in streaming.__all__]
     return "\n\n".join([f"# {title}", *shown])
 
 
