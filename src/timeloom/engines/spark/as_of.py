@@ -1,4 +1,4 @@
-"""As-of joins on Spark: a task takes all rows of a key, of both sides."""
+"""As-of joins on Spark: a task takes the rows of a key, or of a slice of time of a large key, of both sides."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,10 +17,10 @@ from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest
 from timeloom.model.stab import StabRequest
 
 
-def as_of(left: DataFrame, right: DataFrame, request: AsOfRequest) -> Any:
+def as_of(left: DataFrame, right: DataFrame, request: AsOfRequest, slices: int | None = None) -> Any:
     """Give each left row the right row in force at its instant. Nothing runs before an action."""
     work = partial(_matched, replace(request, policy=inner_policy(request.policy)))
-    return paired(left, right, request, work)
+    return paired(left, right, request, work, slices)
 
 
 def _matched(request: AsOfRequest, left: pa.Table, right: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The nearest rows on Spark: a task takes all rows of a key, of both sides."""
+"""The nearest rows on Spark: a task takes all right rows of a key, and its left rows, or some if they are many."""
 
 from dataclasses import replace
 from functools import partial
@@ -14,10 +14,10 @@ from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import NearestRequest
 
 
-def nearest(left: DataFrame, right: DataFrame, request: NearestRequest) -> Any:
+def nearest(left: DataFrame, right: DataFrame, request: NearestRequest, slices: int | None = None) -> Any:
     """Find the k nearest right rows of each left row. Nothing runs before an action."""
     work = partial(_found, replace(request, policy=inner_policy(request.policy)))
-    return paired(left, right, request, work)
+    return paired(left, right, request, work, slices)
 
 
 def _found(request: NearestRequest, left: pa.Table, right: pa.Table) -> pa.Table:

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import from_arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.sequenced.key_slices import SLICE, KeySlices
 from timeloom.engines.spark.sequenced.whole_groups import (
-    admitted_rows,
     empty_table,
     handed_out,
     in_utc,
@@ -46,8 +46,10 @@ class PairWork:
         return written(self.work(*sides), self.result)
 
 
-def paired(left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work) -> Any:
-    """Run a local verb key by key."""
+def paired(
+    left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work, slices: int | None = None
+) -> Any:
+    """Run a local verb key by key; large keys are cut by time."""
     sides = aligned(
         judge_frame(left, request.left_period, "left", request.policy),
         judge_frame(right, request.right_period, "right", request.policy),
@@ -59,7 +61,7 @@ def paired(left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequ
     orders = tuple(ordering(sides[0].schema)), tuple(ordering(sides[1].schema))
     task = PairWork(work, names, orders, result)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    grouped = [_grouped(side, keys) for side, keys in zip(sides, (request.keys.left, request.keys.right), strict=True)]
+    grouped = _grouped(sides, request, slices)
 
     def run(ours: pa.Table, theirs: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
         return task(ours, theirs)
@@ -68,15 +70,33 @@ def paired(left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequ
     return handed_out(found.toDF(*result.names), sides, request.policy)
 
 
-def _grouped(side: JudgedFrame, keys: tuple[str, ...]) -> Any:
-    positions = [f"c{at}" for at in range(len(side.schema))]
-    rows = admitted_rows(side).toDF(*positions)
-    places = dict(zip(side.schema.names, positions, strict=True))
-    return rows.groupBy(*([F.col(places[name]) for name in keys] or [F.lit(0).alias("all")]))
+def _grouped(
+    sides: tuple[JudgedFrame, JudgedFrame], request: AsOfRequest | NearestRequest, slices: int | None
+) -> "list[GroupedData]":
+    """The rows of both sides, by key, and by slice if keys are cut."""
+    cut = KeySlices.of(sides, request.keys, slices)
+    found = []
+    for at, (side, keys) in enumerate(zip(sides, (request.keys.left, request.keys.right), strict=True)):
+        by = [F.col(side.column(name)) for name in keys]
+        if cut is None:
+            rows = side.rows
+            by = by or [F.lit(0).alias("all")]
+        else:
+            rows = cut.placed(0).drop("tick") if at == 0 else _reached(cut, request)
+            by.append(F.col(SLICE))
+        found.append(rows.groupBy(*by))
+    return found
+
+
+def _reached(cut: KeySlices, request: AsOfRequest | NearestRequest) -> DataFrame:
+    """The right rows that the left rows of each slice may look for."""
+    return cut.with_neighbours(request.direction) if isinstance(request, AsOfRequest) else cut.in_all_slices()
 
 
 def explained(verb: str, request: AsOfRequest | NearestRequest, facts: dict[str, Any]) -> Explanation:
     """How such a verb runs."""
     keys = list(request.keys.left)
-    why = "all rows of a key meet in one task" if keys else "there are no keys, so all rows meet in one task"
+    why = "rows of a key meet in one task; left rows of large keys are cut by time, and the right ones go to all slices"
+    if isinstance(request, AsOfRequest):
+        why = "rows of a key meet in one task; large keys are cut by time, and slices get the rows next to them"
     return Explanation(verb, "spark", {**facts, "keys": keys, "strategy": "keys"}, (why,))
