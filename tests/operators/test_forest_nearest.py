@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from timeloom.engines.indexes import nearest as through_index
+from timeloom.engines.indexes.rows import IndexRows
 from timeloom.kernels.stab_forest.rectangle import search_many
 
 PERIODS = st.lists(st.tuples(st.integers(0, 14), st.integers(1, 6)).map(lambda row: (row[0], sum(row))), max_size=9)
@@ -59,7 +60,12 @@ def test_only_what_is_near_is_touched(monkeypatch):
         met.append(found[2])
         return found
 
+    def all_of_them(rows):
+        raise AssertionError("all events are read")
+
     monkeypatch.setattr(through_index, "search_many", counted)
+    monkeypatch.setattr(IndexRows, "periods", property(all_of_them))
+    monkeypatch.setattr(IndexRows, "ticks", property(all_of_them))
     steps = []
     for events in (1 << 12, 1 << 16):
         met.clear()

@@ -77,7 +77,7 @@ def _two_sides(
     if request.right_period != events.period or events.kind is None:
         return None
     ours, theirs = TableRows(table, request.left_period, "left", request.policy), IndexRows(events)
-    same_axis(ours.ticks.type, theirs.ticks.type)
+    same_axis(ours.kind or events.kind, events.kind)
     return ours, theirs, restore
 
 
@@ -90,7 +90,8 @@ def _result(left: Rows, right: IndexRows, request: NearestRequest) -> pa.Table:
         distance=request.name,
         columns=request.columns,
     )
-    axis = right.ticks.type.axis
+    assert right.kind is not None
+    axis = right.kind.axis
     found = _chosen(_around(left, right, request, axis), right, request)
     lefts, places = _listed(found.rows, left.starts.size, keep=request.how == "left")
     ours = iter(left.columns([column.left for column in layout if column.origin == "left"], lefts))
