@@ -1,10 +1,16 @@
 """What stands in for methods that older versions of Spark do not have does the same."""
 
+import re
+from pathlib import Path
+
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+import timeloom
 from timeloom.engines.spark.cluster import versions
+
+PACKAGE = Path(timeloom.__file__).parent
 
 
 class Older:
@@ -40,3 +46,10 @@ def test_functions_of_arrays_are_those_of_columns(spark, monkeypatch):
         found = frame.select(versions.arrow_function(lengths, T.LongType())("lists", "more").alias("x"))
         assert sorted(row["x"] for row in found.collect()) == [4, 5]
         monkeypatch.delattr(functions, "arrow_udf", raising=False)
+
+
+def test_what_differs_stands_in_one_module():
+    """Whoever goes around it works on one version only."""
+    told = re.compile(r"pyspark\.sql\.pandas|repartitionById|arrow_udf")
+    found = {file.name for file in PACKAGE.rglob("*.py") if told.search(file.read_text())}
+    assert found == {"versions.py"}

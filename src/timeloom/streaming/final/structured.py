@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from timeloom.engines.spark.cluster.versions import from_arrow_schema, from_arrow_type, to_arrow_schema
 from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded, mapped
 from timeloom.engines.spark.columns.ticks import column_ticks
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
@@ -70,7 +70,7 @@ def run(frames: Sequence[DataFrame], make: Callable[[], FinalStream], watermark:
     for schema, role in zip(schemas, made.roles, strict=True):
         _check_columns(schema, role)
         names = [*role.kept(schema.names), *role.times]
-        arrow.append(to_arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), timezone=zone))
+        arrow.append(to_arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), zone))
     made.declare(arrow)
     result = made.with_refused(made._push([None] * len(arrow), None)).schema
     plan = Plan(make, tuple(arrow), result)
@@ -82,7 +82,7 @@ def run(frames: Sequence[DataFrame], make: Callable[[], FinalStream], watermark:
     for other in packed[1:]:
         whole = whole.unionByName(other)
     found = whole.groupBy("bucket").transformWithStateInPandas(Processor(plan), "rows BINARY", "Append", "EventTime")
-    return mapped(found, Unpack(result), from_arrow_schema(result, prefer_timestamp_ntz=True))
+    return mapped(found, Unpack(result), from_arrow_schema(result))
 
 
 def _check(frames: Sequence[DataFrame], roles: Sequence[Role]) -> None:
@@ -122,11 +122,11 @@ def _key_types(schemas: Sequence[T.StructType], roles: Sequence[Role]) -> list[T
         for schema in schemas[1:]:
             if schema[name].dataType != found:
                 fields = [T.StructField(name, kind) for kind in (found, schema[name].dataType)]
-                kinds = [to_arrow_schema(T.StructType([field]), timezone="UTC").types[0] for field in fields]
+                kinds = [to_arrow_schema(T.StructType([field])).types[0] for field in fields]
                 shared = common_type(*kinds)
                 if shared is None:
                     raise unequal((name, name), (kinds[0], kinds[1]))
-                found = from_arrow_type(shared, prefer_timestamp_ntz=True)
+                found = from_arrow_type(shared)
         common.append(found)
     return common
 

@@ -21,9 +21,14 @@ _MASK = 0xFFFFFFFF
 _ZONED: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(arrow_types.to_arrow_schema).parameters else {}
 
 
-def to_arrow_schema(schema: T.StructType) -> pa.Schema:
-    """A schema as tasks see it: instants in UTC."""
-    return arrow_types.to_arrow_schema(schema, **_ZONED)
+def to_arrow_schema(schema: T.StructType, zone: str | None = "UTC") -> pa.Schema:
+    """A schema as tasks see it: instants in UTC, or in another zone. Older versions know UTC alone."""
+    found = arrow_types.to_arrow_schema(schema, **_ZONED)
+    if zone is None or zone == "UTC":
+        return found
+    zoned = [pa.types.is_timestamp(field.type) and field.type.tz is not None for field in found]
+    kind = pa.timestamp("us", zone)
+    return pa.schema([field.with_type(kind) if has else field for field, has in zip(found, zoned, strict=True)])
 
 
 def to_arrow_type(kind: T.DataType) -> pa.DataType:
