@@ -7,13 +7,16 @@ import numpy as np
 from benchmarks.data.statistics import Periods, Statistics
 
 
-def feed(rows: int, seed: int, *, timeless: int = 0) -> Periods:
-    """As many rows as instants; 90 % shorter than 10, 9.5 % up to 1,000, 0.5 % up to 10,000; some last for ever."""
+def feed(rows: int, seed: int, *, timeless: int = 0, stretch: int = 1) -> Periods:
+    """As many rows as instants; 90 % shorter than 10, 9.5 % up to 1,000, 0.5 % up to 10,000; some last for ever.
+
+    A history that is stretched has so many times more instants.
+    """
     random = np.random.default_rng(seed)
-    starts, kind = random.integers(0, rows, rows), random.random(rows)
+    starts, kind = random.integers(0, rows * stretch, rows), random.random(rows)
     most = np.select([kind < 0.9, kind < 0.995], [9, 1_000], 10_000)
     ends = starts + random.integers(1, most + 1)
-    starts[:timeless], ends[:timeless] = 0, rows
+    starts[:timeless], ends[:timeless] = 0, rows * stretch
     return starts, ends
 
 

@@ -233,10 +233,10 @@ def _alignment(r_start, r_end, s_start, s_end):
     return pairs, r_start.size * s_start.size - pairs
 
 
-def alignment_blocks(left: tuple, right: tuple) -> int:
-    """Blocks of a nested loop over blocks."""
+def alignment_blocks(left: tuple, right: tuple, room: int) -> int:
+    """Blocks of a nested loop over blocks, the inner side fetched once if memory holds it."""
     outer, inner = blocks_of(left[0].size), blocks_of(right[0].size)
-    return outer + outer * inner
+    return outer + (inner if inner < room else outer * inner)
 
 
 def alignment_antijoin(left: tuple, right: tuple) -> tuple[int, int, int]:

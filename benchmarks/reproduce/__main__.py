@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.reproduce import evidence
 from benchmarks.reproduce.figures import PAPERS, SCALES, Figure
 from benchmarks.reproduce.machine import machine
 from benchmarks.reproduce.page import page, reason
@@ -28,6 +29,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--scale", choices=SCALES, default="small", metavar="small|full")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder of the report")
     parser.add_argument("--again", action="store_true", help="run what has a result already, too")
+    parser.add_argument(
+        "--evidence", type=Path, metavar="docs/evidence.md", help="write the summary into this page, too"
+    )
     parser.add_argument("--list", action="store_true", help="name the figures, and run nothing")
     parser.add_argument("--alone", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -52,6 +56,8 @@ def report(figures: list[Figure], asked: argparse.Namespace) -> None:
     told = {"machine": made_on, "scale": asked.scale, "figures": [_as_json(*one) for one in results]}
     (asked.output / "report.json").write_text(json.dumps(told, indent=1))
     (asked.output / "report.html").write_text(page(results, made_on, asked.scale), encoding="utf-8")
+    if asked.evidence:
+        evidence.write(asked.evidence, results, made_on, asked.scale)
     show(results)
     print(f"{asked.output / 'report.html'}: {dict(Counter(result['verdict'] for _, result in results))}")
     if any(result["verdict"] == "failed" for _, result in results):

@@ -7,20 +7,26 @@ from benchmarks.data.statistics import Periods
 from benchmarks.peers.blocks import merged_partitions
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.dip_joins import BLOCKS, LOCALITY
-from benchmarks.reproduce.dip_ways import JOINS, blocks, dip_join, judge, pool_room, race_over
+from benchmarks.reproduce.dip_ways import JOINS, blocks, dip_join, judge, race_over
 from benchmarks.reproduce.figures import Axis, Record, figure
 from timeloom.kernels.sequenced import dip, dip_merge
 
 MEMORY, DISK = "in memory: seconds", "on disk: blocks"
 NAMES = ("DIP", "Sweep", "TimeLine", "SM", "OIP", "Align")
+ALL_IN_MEMORY = (
+    "Blocks are counted with room for all of the data, which the paper's disk-based machine had (4 GB); the "
+    "sweepline writes its file of active rows through."
+)
 METHOD, COST = Axis("method", named=True), Axis("seconds, or blocks", log=True)
 
 
-def self_join(record: Record, side: Periods, names: tuple[str, ...] = NAMES) -> tuple[dict[str, float], dict[str, int]]:
+def self_join(
+    record: Record, side: Periods, names: tuple[str, ...] = NAMES, *, roomy: bool = False
+) -> tuple[dict[str, float], dict[str, int]]:
     """A data set with itself, in memory and on disk."""
     contest = Contest({name: JOINS[name] for name in names})
     contest.warm(*(((side[0][:50], side[1][:50]),) * 2))
-    spent, fetched = contest.race(side, side), blocks(side, side, names)
+    spent, fetched = contest.race(side, side), blocks(side, side, names, roomy=roomy)
     for name in names:
         record.point(name, name, spent[name], MEMORY)
         record.point(name, name, fetched[name], DISK)
@@ -38,14 +44,14 @@ def self_join(record: Record, side: Periods, names: tuple[str, ...] = NAMES) -> 
     y=COST,
     mark="bar",
     sizes={"tiny": 5, "small": 60, "full": 60},
-    learned=BLOCKS + " " + LOCALITY,
+    learned=ALL_IN_MEMORY + " " + LOCALITY,
 )
 def time_intervals_figure(record: Record, size) -> None:
-    spent, fetched = self_join(record, time_intervals(size))
+    spent, fetched = self_join(record, time_intervals(size), roomy=True)
     judge(record, "seconds, Sweep / DIP", "4 x", spent, "Sweep", 3)
     for rival in ("TimeLine", "SM", "OIP", "Align"):
         judge(record, f"seconds, {rival} / DIP", "10 x", spent, rival, 5)
-    for rival in ("Sweep", "TimeLine", "Align"):
+    for rival in ("Sweep", "TimeLine"):
         judge(record, f"blocks, {rival} / DIP", "100 x", fetched, rival, 10)
 
 
@@ -79,13 +85,15 @@ def power_figure(record: Record, size) -> None:
     y=COST,
     mark="bar",
     sizes={"tiny": 1_000, "small": 50_000, "full": 400_000},
-    learned=BLOCKS,
+    learned=ALL_IN_MEMORY
+    + " Merging each of 51 partitions with each costs 102 steps for a row, sort-merge about five.",
 )
 def contacts_figure(record: Record, size) -> None:
-    spent, _ = self_join(record, contacts(size), NAMES[:-1] if size > 10**5 else NAMES)
+    spent, fetched = self_join(record, contacts(size), NAMES[:-1] if size > 10**5 else NAMES, roomy=True)
     better = spent["DIP"] / spent["SM"]
     record.at_least("seconds, DIP / SM: sort-merge is better", "above 1 x", better, 1, 0.8)
     record.at_most("seconds, DIP / SM: DIP is competitive", "a few times", better, 5, 20)
+    record.at_most("blocks, DIP / SM: DIP is competitive", "about 1 x", fetched["DIP"] / fetched["SM"], 1.5, 5)
 
 
 @figure(
@@ -129,17 +137,15 @@ def growing(record: Record, size) -> None:
     "in any case; an anti-join a tenth.",
     x=Axis("m", log=True),
     y=Axis("blocks fetched", log=True),
-    sizes={
-        "tiny": (1_000, (1, 4)),
-        "small": (50_000, (1, 2, 4, 8, 16, 32)),
-        "full": (500_000, (1, 2, 4, 8, 16, 32, 64)),
-    },
-    learned=BLOCKS,
+    sizes={"tiny": (5_000, (1, 4)), "small": (200_000, (1, 2, 4, 8, 16)), "full": (2_000_000, (1, 2, 4, 8, 16))},
+    learned=BLOCKS
+    + " The history is 20 times as long as stated: partitions are larger than memory then, the case that the "
+    "paper's equation is about.",
 )
 def at_once(record: Record, size) -> None:
     count, numbers = size
-    left, right = feed(count, 1), feed(count, 2)
-    parts, room = (dip.partition(*left), dip.partition(*right)), max(numbers) + pool_room(left, right)
+    left, right = feed(count, 1, stretch=20), feed(count, 2, stretch=20)
+    parts, room = (dip.partition(*left), dip.partition(*right)), 2 * max(numbers)
     for told, whole in (("join", False), ("anti-join", True)):
         found = []
         for m in numbers:

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.data.statistics import Periods
 from benchmarks.peers import interval_joins as peers
-from benchmarks.peers.blocks import FETCHED, WRITTEN, blocks_of, merged_partitions
+from benchmarks.peers.blocks import blocks_of, cost, merged_partitions
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.figures import Record
 from timeloom.kernels.sequenced import dip, dip_merge
@@ -50,9 +50,10 @@ def pool_room(left: Periods, right: Periods) -> int:
     return max(2 * AT_ONCE, (blocks_of(left[0].size) + blocks_of(right[0].size)) // 100)
 
 
-def blocks(left: Periods, right: Periods, names: tuple[str, ...]) -> dict[str, int]:
-    """Blocks that a join fetches and writes with little memory; all answer alike."""
-    room = pool_room(left, right)
+def blocks(left: Periods, right: Periods, names: tuple[str, ...], *, roomy: bool = False) -> dict[str, int]:
+    """What a join fetches and writes, with little memory or with room for all of the data; all answer alike."""
+    everything = blocks_of(left[0].size) + blocks_of(right[0].size)
+    room = 2 * everything if roomy else pool_room(left, right)
     ways = {
         "Sweep": peers.sweepline,
         "TimeLine": peers.timeline_index,
@@ -63,11 +64,11 @@ def blocks(left: Periods, right: Periods, names: tuple[str, ...]) -> dict[str, i
     found, pairs = {"DIP": merged_partitions(*parts, AT_ONCE, room)}, dip_join(left, right)
     for name in names:
         if name == "Align":
-            found[name] = peers.alignment_blocks(left, right)
+            found[name] = peers.alignment_blocks(left, right, room)
         elif name in ways:
             pool = peers.disk(left, right, room)
             assert ways[name](left, right, pool)[0] == pairs, name
-            found[name] = int(pool.counts[FETCHED] + pool.counts[WRITTEN])
+            found[name] = cost(pool)
     return found
 
 

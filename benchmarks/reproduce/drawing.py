@@ -1,5 +1,6 @@
 """The plot of an experiment: the paper's axes and series, one panel for each of its diagrams, as SVG."""
 
+import math
 from typing import Any
 
 import vl_convert
@@ -22,7 +23,7 @@ def svg(figure: Figure, points: list[dict[str, Any]]) -> str:
 def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any]:
     panels = list(dict.fromkeys(point["panel"] for point in points))
     series = list(dict.fromkeys(point["series"] for point in points))
-    shown = [point for point in points if not figure.y.log or point["y"] > 0]
+    shown = [dict(point) for point in points if not figure.y.log or point["y"] > 0]
     colour = {
         "field": "series",
         "type": "nominal",
@@ -33,8 +34,7 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
     }
     encoding = {"x": _channel("x", figure.x), "y": _channel("y", figure.y), "color": colour}
     if figure.mark == "bar":
-        encoding["x"] = {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}
-        encoding["xOffset"] = {"field": "series", "sort": series}
+        encoding |= _bars(figure, shown, series)
     mark = {"type": "bar"} if figure.mark == "bar" else {"type": "line", "point": {"size": 22}, "strokeWidth": 1.6}
     size = WIDE if len(panels) == 1 else NARROW
     one = {"mark": mark, "encoding": encoding, "width": size, "height": round(size * 0.66)}
@@ -48,6 +48,20 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
     facet = {"field": "panel", "type": "nominal", "title": None, "sort": panels}
     independent = {"scale": {"x": "independent", "y": "independent"}}
     return {**whole, "facet": facet, "columns": COLUMNS, "spec": one, "resolve": independent}
+
+
+def _bars(figure: Figure, points: list[dict[str, Any]], series: list[str]) -> dict[str, Any]:
+    """Bars side by side. On a logarithmic axis there is no zero to stand on: they begin below the least of the panel."""
+    channels: dict[str, Any] = {"x": {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}}
+    if any(point["series"] != point["x"] for point in points):
+        channels["xOffset"] = {"field": "series", "sort": series}
+    if figure.y.log:
+        for point in points:
+            least = min(other["y"] for other in points if other["panel"] == point["panel"])
+            point["floor"] = 10.0 ** (math.floor(math.log10(least)) - (math.log10(least) % 1 < 0.1))
+        channels["y"] = {**_channel("y", figure.y), "stack": None}
+        channels["y2"] = {"field": "floor"}
+    return channels
 
 
 def _channel(name: str, axis: Axis) -> dict[str, Any]:

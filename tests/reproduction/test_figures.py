@@ -1,13 +1,15 @@
 """Every experiment runs, checks its answers, and is told in the report."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from benchmarks.reproduce import page
+from benchmarks.reproduce import evidence, page
 from benchmarks.reproduce.contest import AnswersDifferError, Contest
 from benchmarks.reproduce.figures import PAPERS, SCALES, Record
+from benchmarks.reproduce.machine import machine
 from benchmarks.reproduce.registry import chosen, figures
-from benchmarks.reproduce.running import measure
+from benchmarks.reproduce.running import kept, measure, run_all
 
 FIGURES = figures()
 
@@ -28,6 +30,48 @@ def test_a_figure_runs_and_is_told(figure):
 def test_every_paper_has_figures_with_names_of_their_own():
     assert {figure.paper for figure in FIGURES} <= set(PAPERS)
     assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+
+
+def test_the_report_loads_nothing_from_elsewhere():
+    (figure,) = chosen("dip", "example")
+    told = page.page([(figure, measure(figure, "tiny"))], {"python": "3"}, "tiny")
+    assert "<svg" in told
+    assert "src=" not in told
+    assert "href='http" not in told
+    assert "@import" not in told
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    (figure,) = chosen("dip", "example")
+    ((_, first),) = run_all([figure], "tiny", tmp_path, again=False)
+    (file,) = tmp_path.iterdir()
+    written = file.stat().st_mtime_ns
+    ((_, second),) = run_all([figure], "tiny", tmp_path, again=False)
+    assert first == second
+    assert first["verdict"] == "confirmed"
+    assert file.stat().st_mtime_ns == written
+    file.write_text(json.dumps({**first, "code": "another"}))
+    assert kept(figure, "tiny", tmp_path) is None
+
+
+def test_a_figure_that_fails_is_told_as_such(tmp_path):
+    (figure,) = chosen("dip", "example")
+    ((_, result),) = run_all([replace(figure, number="none")], "tiny", tmp_path, again=False)
+    assert result["verdict"] == "failed"
+    assert "there is no figure 'none'" in result["reason"]
+
+
+def test_the_page_of_evidence_has_the_last_run_only(tmp_path):
+    (figure,) = chosen("dip", "example")
+    results = [(figure, measure(figure, "tiny"))]
+    page_of_run = tmp_path / "evidence.md"
+    page_of_run.write_text(f"before\n{evidence.BEGIN}\nan old run\n{evidence.END}\nafter\n")
+    evidence.write(page_of_run, results, machine(), "tiny")
+    text = page_of_run.read_text()
+    assert "an old run" not in text
+    assert text.startswith("before")
+    assert text.endswith("after\n")
+    assert "| example | Comparisons in the running example | confirmed |" in text
 
 
 def test_unknown_figures_are_refused_with_what_there_is():
