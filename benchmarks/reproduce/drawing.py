@@ -51,7 +51,7 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _bars(figure: Figure, points: list[dict[str, Any]], series: list[str]) -> dict[str, Any]:
-    """Bars side by side. On a logarithmic axis there is no zero to stand on: they begin below the least of the panel."""
+    """Bars side by side. A logarithmic axis has no zero to stand on: bars begin below the least of their panel."""
     channels: dict[str, Any] = {"x": {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}}
     if any(point["series"] != point["x"] for point in points):
         channels["xOffset"] = {"field": "series", "sort": series}
