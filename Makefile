@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs pictures lowest oldest bench reproduce fuzz stress browser clean
+.PHONY: help setup demo test check docs pictures lowest oldest bench reproduce fuzz stress browser kills clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ stress: $(READY) ## threads against every public class: make stress MINUTES=10
 
 browser: $(READY) ## look at every kind of report in a browser; pictures of them go to out/browser
 	@TIMELOOM_SCREENSHOTS=out/browser $(BIN)/python -m pytest -m browser tests/report
+
+kills: $(READY) ## kill -9 a running stream at random instants and look for lost events: make kills TIMES=20 SEED=1
+	@PYTHONPATH=tests $(BIN)/python -m kills --times $(or $(TIMES),20) $(if $(SEED),--seed $(SEED))
 
 clean: ## remove the environment and all caches
 	@rm -rf $(VENV) $(VENV)-lowest $(VENV)-oldest .mypy_cache .ruff_cache out

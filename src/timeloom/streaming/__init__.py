@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from timeloom.streaming.final.patterns import StreamPattern
     from timeloom.streaming.final.sessions import StreamCoalesce
     from timeloom.streaming.live import LiveForest
+    from timeloom.streaming.metrics import StreamMetrics, observed
     from timeloom.streaming.operator import EndpointJoin
     from timeloom.streaming.tables import StreamJoin
 
@@ -20,7 +21,9 @@ __all__ = [
     "StreamCoalesce",
     "StreamCount",
     "StreamJoin",
+    "StreamMetrics",
     "StreamPattern",
+    "observed",
 ]
 
 _HOMES = {
@@ -31,7 +34,9 @@ _HOMES = {
     "StreamCoalesce": "final.sessions",
     "StreamCount": "final.counts",
     "StreamJoin": "tables",
+    "StreamMetrics": "metrics",
     "StreamPattern": "final.patterns",
+    "observed": "metrics",
 }
 
 

@@ -3,6 +3,7 @@
 import runpy
 
 from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.streams.calls import StreamJoin
 from timeloom.pipeline.streams.check import load_file
 from timeloom.pipeline.streams.models import Stream
 from tree import ROOT
@@ -30,4 +31,5 @@ def test_the_example_tells_what_is_certain(capsys):
 def test_the_file_is_sound():
     stream = load_file(str(HERE / "departures.yml"), Secrets({}))
     assert isinstance(stream, Stream)
-    assert (stream.join.relation, stream.join.on) == ("contains", ["airport"])
+    assert isinstance(stream.call, StreamJoin)
+    assert (stream.call.relation, stream.call.on) == ("contains", ["airport"])

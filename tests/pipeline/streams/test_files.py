@@ -16,6 +16,7 @@ from timeloom.errors import UsageError
 from timeloom.pipeline.definition.faults import PipelineError
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.execution import run_file
+from timeloom.pipeline.streams import kafka
 from timeloom.pipeline.streams.check import load_file
 from timeloom.pipeline.streams.models import Stream
 from tree import ROOT
@@ -73,7 +74,10 @@ def faults_of(tmp_path, text):
         ("time: timestamp", "time: bigint", "stream.left.schema.time: time is bigint; expected timestamp"),
         ("id: bigint, ", "", "there is no column 'id'"),
         ("format: json", "format: rate", "a rate source has no path and no schema"),
-        ("format: json", "format: kafka", "Input should be 'csv', 'json', 'parquet' or 'rate'"),
+        ("format: json", "format: pulsar", "Input should be 'csv', 'json', 'parquet', 'rate' or 'kafka'"),
+        ("format: json", "format: kafka", "a kafka source has no path; options name its servers and topics"),
+        ("relation: overlaps, on", "relation: overlaps}\n  count: {on", "the stream calls join and count"),
+        ("join: {relation: overlaps", "pattern: {relations: []", "left: unknown key"),
         ("{path: out/pairs}", "{format: memory}", "a memory sink needs table"),
         ("{path: out/pairs}", "{format: console, path: x}", "a console sink has no path"),
     ],
@@ -97,7 +101,8 @@ def test_the_documented_example_is_sound(tmp_path):
     (tmp_path / "s.yml").write_text(document.split("```yaml\n")[1].split("```")[0])
     stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
     assert isinstance(stream, Stream)
-    assert (stream.right.arrives, stream.join.watermark, stream.trigger) == ("start", 10 * MINUTE, MINUTE / 6)
+    told = stream.sources["right"].arrives, stream.call.watermark, stream.trigger
+    assert told == ("start", 10 * MINUTE, MINUTE / 6)
 
 
 @pytest.mark.spark
@@ -141,6 +146,79 @@ def test_a_session_without_rocksdb_is_told(here, spark):
     with pytest.raises(UsageError, match="keep their state in RocksDB"):
         run_file("s.yml", spark=spark.newSession())
     assert json.loads((here / "out/report/report.json").read_text())["status"] == "failed"
+
+
+KAFKA = """\
+stream:
+  left: &side
+    format: kafka
+    schema: {key: string, id: bigint, time: timestamp, event: string}
+    options: {kafka.bootstrap.servers: "localhost:9092", subscribe: gates}
+  right: {<<: *side, select: {key: key, id: offset, time: timestamp, event: event}}
+  count: {on: key}
+  sink: {format: console}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("kafka.bootstrap.servers: ", "servers: ", "needs options with kafka.bootstrap.servers"),
+        ("subscribe: gates", "topics: gates", "needs one of the options subscribe, subscribePattern, assign"),
+        ("    schema: {key: string, id: bigint, time: timestamp, event: string}\n", "", "needs schema, of the JSON"),
+        ("count: {on: key}", "count: {on: key, name: left_id}", "more than one column named 'left_id'"),
+    ],
+)
+def test_faults_of_a_kafka_source(tmp_path, old, new, expected):
+    text = KAFKA.replace(", select: {key: key, id: offset, time: timestamp, event: event}", "")
+    assert expected in "\n".join(faults_of(tmp_path, text.replace(old, new)))
+
+
+@pytest.mark.spark
+def test_kafka_is_refused_by_name_without_its_classes_and_its_values_are_read(tmp_path, session):
+    """The values of rows as Kafka has them; one of them is no JSON."""
+    (tmp_path / "s.yml").write_text(KAFKA)
+    with pytest.raises(UsageError, match=f"add the package org.apache.spark:spark-sql-kafka.*:{session.version}"):
+        run_file(str(tmp_path / "s.yml"), spark=session, report=str(tmp_path / "report"))
+    stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
+    assert isinstance(stream, Stream)
+    values = ['{"key": "a", "id": 7, "time": "2024-01-01T00:00:00Z", "event": "start"}', "{nonsense"]
+    rows = session.createDataFrame(
+        [(value.encode(), at) for at, value in enumerate(values)], "value binary, offset long"
+    )
+    rows = rows.selectExpr("cast(null as binary) key", "*", "timestamp'2024-01-01 00:00:00Z' timestamp")
+    left, right = (kafka.selected(kafka.parsed(rows, source), source) for source in stream.sources.values())
+    assert [tuple(row)[:2] for row in left.collect()] == [("a", 7), (None, None)]
+    assert [(row.key, row.id, row.event) for row in right.collect()] == [("a", 0, "start"), (None, 1, None)]
+
+
+FINAL = {
+    "count: {on: key, aggregates: {most: [id, max]}}": ("count", 4, ["key", "left_id", "count", "most"]),
+    "aggregate: {by: key, aggregates: {n: count}}": ("aggregate", 6, ["key", "start", "end", "n"]),
+    "coalesce: {by: key, max_gap: 1 minute}": ("coalesce", 2, ["key", "start", "end"]),
+    "pattern: {on: key, relations: [[a, overlaps, b]]}": ("pattern", len(certain_pairs("overlaps")), ["key", "a_id"]),
+}
+"""Calls, and what they make of the streams: the verb, how many results, the first columns."""
+
+
+@pytest.mark.spark
+def test_files_call_the_other_verbs(here, session):
+    """Each verb by a file of its own, on what is there; the report counts the results and the refused events."""
+    write(here / "left", 0, [*endpoints(LEFT, 0, END), ("a", 51, 30, "end")])
+    write(here / "right", 0, [*endpoints(RIGHT, 0, END), ("b", 51, 30, "end")])
+    side = "{format: json, path: %s, schema: {key: string, id: bigint, time: timestamp, event: string}}"
+    for number, (call, (verb, results, columns)) in enumerate(FINAL.items()):
+        left, right = side % "left", side % "right"
+        sources = [f"  left: {left}", f"  right: {right}"] if verb == "count" else [f"  input: {left}"]
+        if verb == "pattern":
+            sources = ["  streams:", f"    a: {left}", f"    b: {right}"]
+        lines = ["stream:", *sources, f"  {call}", f"  sink: {{path: out/{number}}}", f"  checkpoint: state/{number}"]
+        (here / "verb.yml").write_text("\n".join(lines))
+        record = run_file("verb.yml", spark=session).record
+        (step,) = record["steps"]
+        assert (step["name"], step["plan"]["results out"]) == (verb, results)
+        assert step["plan"]["events refused"] == len(record["sources"])
+        assert record["sinks"][0]["columns"][: len(columns)] == columns
 
 
 def started(here, *arguments):

@@ -130,7 +130,7 @@ def starting(tmp_path, monkeypatch):
             return sessions[0]
 
         monkeypatch.setattr(session, "start_session", start_session)
-        monkeypatch.setattr(StreamRun, "_joined", lambda _: None)
+        monkeypatch.setattr(StreamRun, "_called", lambda _: None)
         monkeypatch.setattr(StreamRun, "_start", lambda *_: pytest.fail("it must not begin"))
         watcher: Any = Said()
         watcher.end = watcher.go_on

@@ -4,19 +4,20 @@ from pathlib import Path
 from typing import Any
 
 from timeloom.errors import UsageError
-from timeloom.model.conditions import Condition
-from timeloom.model.names import relation
 from timeloom.pipeline.definition.check import check_keys, check_pipeline
 from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.models import Cluster, Pipeline
 from timeloom.pipeline.definition.parts import read_part
 from timeloom.pipeline.definition.secrets import Secrets
-from timeloom.pipeline.streams.models import TIME_TYPES, Stream, StreamJoin, StreamSink, StreamSource, read_trigger
-from timeloom.streaming.wanted import Wanted, payload_names, read_columns
+from timeloom.pipeline.streams.calls import STREAM_VERBS
+from timeloom.pipeline.streams.checking_calls import check_call
+from timeloom.pipeline.streams.durations import read_trigger
+from timeloom.pipeline.streams.models import TIME_TYPES, Stream, StreamSink, StreamSource
 
 _TOP = ("name", "stream", "report", "spark")
-_STREAM = ("left", "right", "join", "sink", "checkpoint", "trigger")
-_SIDES = ("left", "right")
+_REST = ("sink", "checkpoint", "trigger")
+_STREAMS = "streams"
+"""The key under which a pattern has its sources by name."""
 
 
 def load_file(file: str, secrets: Secrets, engine: str | None = None) -> Pipeline | Stream:
@@ -37,16 +38,14 @@ def check_stream(document: Document) -> Stream:
     if not isinstance(parts, dict):
         document.blame(("stream",), "expected a mapping with left, right, join, sink and checkpoint")
         document.finish()
-    check_keys(document, ("stream",), parts, _STREAM)
-    for name in ("left", "right", "sink"):
-        if name not in parts:
-            document.blame(("stream",), f"{name} is missing", key=True)
-    document.finish()
-    sources = {side: read_part(document, ("stream", side), StreamSource, parts.get(side)) for side in _SIDES}
-    join = read_part(document, ("stream", "join"), StreamJoin, parts.get("join", {}))
+    verb = _verb(document, parts)
+    places = _sources(document, parts, verb)
+    sources = {name: read_part(document, ("stream", *at), StreamSource, _at(parts, at)) for name, at in places.items()}
+    call = read_part(document, ("stream", verb), STREAM_VERBS[verb].options, parts.get(verb, {}))
     sink = read_part(document, ("stream", "sink"), StreamSink, parts.get("sink"))
-    if join is not None:
-        _check_join(document, join, sources)
+    if call is not None:
+        check_call(document, verb, call, sources)
+        _check_times(document, places, sources)
     base = Path(file).absolute().parent
     _check_places(document, base, sources, sink)
     rest = {
@@ -58,7 +57,39 @@ def check_stream(document: Document) -> Stream:
         "spark": read_part(document, ("spark",), Cluster, data.get("spark") or {}),
     }
     document.finish()
-    return Stream.model_validate({**rest, **sources, "join": join, "sink": sink})
+    return Stream.model_validate({**rest, "sources": sources, "verb": verb, "call": call, "sink": sink})
+
+
+def _verb(document: Document, parts: dict[str, Any]) -> str:
+    """The one verb that the file calls: a join if it says nothing."""
+    called = [verb for verb in STREAM_VERBS if verb in parts]
+    if len(called) > 1:
+        document.blame(("stream", called[1]), f"the stream calls {' and '.join(called)}; make two streams of it")
+        document.finish()
+    return called[0] if called else "join"
+
+
+def _sources(document: Document, parts: dict[str, Any], verb: str) -> dict[str, tuple[str, ...]]:
+    """The sources of a verb, and where they stand; all that is missing or too much is told."""
+    named = STREAM_VERBS[verb].sources
+    check_keys(document, ("stream",), parts, (verb, *(named or (_STREAMS,)), *_REST))
+    for name in (*(named or (_STREAMS,)), "sink"):
+        if name not in parts:
+            document.blame(("stream",), f"{name} is missing", key=True)
+    document.finish()
+    if named:
+        return {name: (name,) for name in named}
+    if not isinstance(parts[_STREAMS], dict):
+        document.blame(("stream", _STREAMS), "expected a mapping of sources by the names that they have in the pattern")
+        document.finish()
+    return {str(name): (_STREAMS, name) for name in parts[_STREAMS]}
+
+
+def _at(parts: dict[str, Any], at: tuple[str, ...]) -> Any:
+    found: Any = parts
+    for key in at:
+        found = found[key]
+    return found
 
 
 def _trigger(document: Document, value: Any) -> Any:
@@ -69,43 +100,19 @@ def _trigger(document: Document, value: Any) -> Any:
         return None
 
 
-def _check_join(document: Document, join: StreamJoin, sources: dict[str, StreamSource | None]) -> None:
-    try:
-        relation(join.relation, delta=join.delta, epsilon=join.epsilon)
-    except UsageError as error:
-        document.blame(("stream", "join", "relation"), str(error))
-    _check_columns(document, join, sources)
+def _check_times(
+    document: Document, places: dict[str, tuple[str, ...]], sources: dict[str, StreamSource | None]
+) -> None:
     for side, source in sources.items():
-        if source is None:
+        if source is None or source.select is not None:
             continue
-        for name in join.on:
-            if name not in source.given:
-                document.blame(("stream", "join", "on"), f"the {side} side has no column {name!r}")
-        if source.select is None:
-            _check_times(document, side, source)
-
-
-def _check_columns(document: Document, join: StreamJoin, sources: dict[str, StreamSource | None]) -> None:
-    """Columns that results cannot have, and conditions that cannot be computed, are told before anything runs."""
-    try:
-        condition = None if join.where is None else Condition(join.where)
-        asked, roles = read_columns(join.columns, None)
-        wanted = Wanted(join.how, tuple(join.on), asked, join.suffixes, join.overlap, condition)
-        left, right = (
-            None if source is None else payload_names(source.given, join.on, roles, source.arrives)
-            for source in (sources["left"], sources["right"])
-        )
-        wanted.layout(left, right)
-    except UsageError as error:
-        document.blame(("stream", "join"), str(error))
-
-
-def _check_times(document: Document, side: str, source: StreamSource) -> None:
-    for name in source.needed[1:]:
-        kind = (source.columns or {})[name]
-        if name != "event" and kind not in TIME_TYPES:
-            message = f"{name} is {kind}; expected timestamp or timestamp_ntz, because watermarks are defined on these"
-            document.blame(("stream", side, "schema", name), message)
+        for name in source.needed[1:]:
+            kind = (source.columns or {}).get(name)
+            if name != "event" and kind is not None and kind not in TIME_TYPES:
+                message = (
+                    f"{name} is {kind}; expected timestamp or timestamp_ntz, because watermarks are defined on these"
+                )
+                document.blame(("stream", *places[side], "schema", name), message)
 
 
 def _check_places(

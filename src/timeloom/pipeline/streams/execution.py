@@ -10,7 +10,7 @@ from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.engines.engine import require_pyspark
 from timeloom.pipeline.outcome import Done, Silent
 from timeloom.pipeline.signals import StopSignals
-from timeloom.pipeline.streams.models import Stream
+from timeloom.pipeline.streams.models import KAFKA, KAFKA_TOPICS, Stream, StreamSource
 from timeloom.report.record import RunRecord, SinkRecord, SourceRecord, StepRecord
 from timeloom.report.write import write_report
 
@@ -99,22 +99,23 @@ def _run(
 
 
 def _fill(record: RunRecord, stream: Stream, run: Any) -> None:
-    """Tell of both sides, of the join, and of what was written."""
+    """Tell of the sources, of what was made of them, and of what was written."""
     from timeloom.pipeline.runner import size_of
     from timeloom.pipeline.tables.samples import show_sample
 
     progress = run.progress
-    sides = (("left", stream.left), ("right", stream.right))
-    for (side, source), events in zip(sides, progress.events, strict=True):
-        where = stream.told(stream.place(source.path)) if source.path else "clockwork"
+    for number, (side, source) in enumerate(stream.sources.items()):
+        events = progress.events[number] if number < len(progress.events) else 0
+        where = _whence(stream, source)
         record.sources.append(SourceRecord(side, where, source.format, events, events, seconds=record.seconds))
-    join = StepRecord("join", "stream_join", ["left", "right"], _call(stream), progress.results, progress.refused)
-    join.seconds, join.plan = record.seconds, {**progress.facts(), "why": []}
-    join.note = "; ".join(f"{count:,} × {reason}" for reason, count in sorted(progress.reasons.items()))
-    record.steps.append(join)
+    names = list(stream.sources)
+    step = StepRecord(stream.verb, f"stream_{stream.verb}", names, _call(stream), progress.results, progress.refused)
+    step.seconds, step.plan = record.seconds, {**progress.facts(), "why": []}
+    step.note = "; ".join(f"{count:,} × {reason}" for reason, count in sorted(progress.reasons.items()))
+    record.steps.append(step)
     sink = stream.sink
     place = stream.place(sink.path) if sink.path else sink.table or "the screen"
-    written = SinkRecord("join", "join", place, sink.format, "append", progress.results + progress.refused)
+    written = SinkRecord(stream.verb, stream.verb, place, sink.format, "append", progress.results + progress.refused)
     written.refused = progress.refused
     written.seconds, written.columns = record.seconds, run.columns
     if record.status == "done" and (sample := run.sample(SAMPLE_ROWS)) is not None:
@@ -124,6 +125,14 @@ def _fill(record: RunRecord, stream: Stream, run: Any) -> None:
         written.place = stream.told(place)
     record.sinks.append(written)
     record.hints += [hint for hint in (held_back(stream, progress),) if hint]
+
+
+def _whence(stream: Stream, source: StreamSource) -> str:
+    """Where events come from, in words."""
+    if source.path:
+        return stream.told(stream.place(source.path))
+    topics = [str(source.options[name]) for name in KAFKA_TOPICS if name in source.options]
+    return topics[0] if source.format == KAFKA else "clockwork"
 
 
 def held_back(stream: Stream, progress: Any) -> str:
@@ -139,6 +148,6 @@ def held_back(stream: Stream, progress: Any) -> str:
 
 
 def _call(stream: Stream) -> dict[str, str]:
-    options = stream.join.model_dump(exclude_defaults=True)
+    options = stream.call.model_dump(exclude_defaults=True)
     trigger = "available now" if stream.trigger is None else f"every {stream.trigger}"
     return {name: str(value) for name, value in options.items()} | {"trigger": trigger}

@@ -1,59 +1,36 @@
-"""The parts of a stream: two sources of events, a join, a sink."""
+"""The parts of a stream: sources of events, what is made of them, a sink."""
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
-from timeloom.errors import UsageError
-from timeloom.model.ticks import parse_span
 from timeloom.pipeline.definition.models import Cluster, Part, as_list, known_types
 from timeloom.pipeline.definition.paths import absolute, relative
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS
+from timeloom.pipeline.streams.calls import StreamCall
 
 STREAMED = tuple(name for name, form in FORMATS.items() if form.spark is not None and form.spark.streams)
+KAFKA = "kafka"
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+KAFKA_TOPICS = ("subscribe", "subscribePattern", "assign")
 if TYPE_CHECKING:
     StreamSourceFormat: TypeAlias = str
     StreamSinkFormat: TypeAlias = str
 else:
-    StreamSourceFormat = Literal[*STREAMED, "rate"]
+    StreamSourceFormat = Literal[*STREAMED, "rate", KAFKA]
     StreamSinkFormat = Literal[*STREAMED, "memory", "console"]
 
-AVAILABLE_NOW = "available-now"
 RATE_COLUMNS = ("timestamp", "value")
 TIME_TYPES = ("timestamp", "timestamp_ntz")
 
 
-def read_duration(value: Any) -> timedelta:
-    """Read a length of time.
-
-    >>> read_duration("1 minute 30 seconds")
-    datetime.timedelta(seconds=90)
-    """
-    try:
-        found = parse_span(value, "duration")
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    if isinstance(found, int) or found < timedelta(0):
-        raise ValueError(f"{value!r} is no length of time; expected a number and a unit, such as '10 seconds'")
-    return found
-
-
-def read_watermark(value: Any) -> timedelta | dict[str, timedelta]:
-    """Read how late events may be: on both sides, or on each."""
-    if not isinstance(value, dict):
-        return read_duration(value)
-    return {side: read_duration(delay) for side, delay in value.items()}
-
-
-def read_trigger(value: Any) -> timedelta | None:
-    """Read when a micro-batch starts: all that is there now (None), or whenever some time has passed."""
-    return None if value in (None, AVAILABLE_NOW) else read_duration(value)
-
-
 class StreamSource(Part):
-    """Events that come: files that appear in a directory, or Spark's own clockwork of rows (``rate``)."""
+    """Events that come: files that appear in a directory, topics of Kafka, or Spark's own clockwork (``rate``).
+
+    The schema of a Kafka source is that of the JSON objects in its values; columns of Kafka's own can be selected, too.
+    """
 
     format: StreamSourceFormat
     path: str | None = None
@@ -71,12 +48,24 @@ class StreamSource(Part):
                 raise ValueError("a rate source has no path and no schema; its columns are timestamp and value")
             if self.select is None:
                 raise ValueError("a rate source needs select, which makes events of timestamp and value")
+        elif self.format == KAFKA:
+            self._check_kafka()
         elif self.path is None or self.columns is None:
             raise ValueError(f"a {self.format} source needs path, a directory, and schema: a stream cannot guess types")
         for name in self.needed:
             if name not in self.given:
                 raise ValueError(f"there is no column {name!r}; name it in the schema, or make it with select")
         return self
+
+    def _check_kafka(self) -> None:
+        if self.path is not None:
+            raise ValueError("a kafka source has no path; options name its servers and topics")
+        if "kafka.bootstrap.servers" not in self.options:
+            raise ValueError("a kafka source needs options with kafka.bootstrap.servers, such as 'host:9092'")
+        if sum(name in self.options for name in KAFKA_TOPICS) != 1:
+            raise ValueError(f"a kafka source needs one of the options {', '.join(KAFKA_TOPICS)}, to say which topics")
+        if self.columns is None and self.select is None:
+            raise ValueError("a kafka source needs schema, of the JSON objects in its values, or select")
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -86,25 +75,7 @@ class StreamSource(Part):
     @property
     def given(self) -> tuple[str, ...]:
         """The columns that the source has."""
-        return tuple(self.select or self.columns or RATE_COLUMNS)
-
-
-class StreamJoin(Part):
-    """How the two sides are joined; as in `timeloom.stream_join`."""
-
-    relation: str | list[str] = "intersects"
-    on: list[str] = Field(default_factory=list)
-    how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner"
-    delta: int | str | None = None
-    epsilon: int | str | None = None
-    watermark: timedelta | dict[Literal["left", "right"], timedelta] = timedelta(0)
-    columns: Literal["*"] | list[str] | None = None
-    suffixes: tuple[str, str] = ("", "_right")
-    overlap: bool | Literal["length"] = False
-    where: str | None = None
-
-    _on = field_validator("on", mode="before")(as_list)
-    _watermark = field_validator("watermark", mode="before")(read_watermark)
+        return tuple(self.select or self.columns or (KAFKA_COLUMNS if self.format == KAFKA else RATE_COLUMNS))
 
 
 class StreamSink(Part):
@@ -137,9 +108,9 @@ class Stream(Part):
 
     name: str
     base: Path
-    left: StreamSource
-    right: StreamSource
-    join: StreamJoin
+    sources: dict[str, StreamSource]
+    verb: str
+    call: StreamCall
     sink: StreamSink
     checkpoint: str | None = None
     trigger: timedelta | None = None

@@ -1,22 +1,20 @@
-"""Runs a checked stream: sources, join, sink; until its data end, it is asked to stop, or it fails."""
+"""Runs a checked stream: sources, a verb, a sink; until its data end, it is asked to stop, or it fails."""
 
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from timeloom.operators.stream_join import stream_join
 from timeloom.pipeline.engines.session import spark_errors
 from timeloom.pipeline.engines.spark_sources import quoted
 from timeloom.pipeline.formats.registry import FORMATS
 from timeloom.pipeline.signals import StopSignals
-from timeloom.pipeline.streams.models import Stream, StreamSource
-from timeloom.pipeline.streams.progress import OBSERVED, REFUSED, RESULTS, StreamProgress
-from timeloom.streaming.intake import REASONS
+from timeloom.pipeline.streams.durations import in_words
+from timeloom.pipeline.streams.kafka import kafka_rows, selected
+from timeloom.pipeline.streams.models import KAFKA, Stream, StreamSource
+from timeloom.streaming.metrics import StreamMetrics, observed
 
 POLL = 0.2
 """Seconds between two looks at a running query."""
@@ -42,14 +40,14 @@ class StreamRun:
         self.stream = stream
         self.spark = spark
         self.watcher = watcher
-        self.progress = StreamProgress(REASONS)
+        self.progress = StreamMetrics()
         self.stopped = False
         self.schema: T.StructType | None = None
 
     def go(self, signals: StopSignals) -> None:
         """Run until the data or the patience end; a stop lets the running micro-batch finish."""
         with spark_errors("the stream cannot start"):
-            frame = self._joined()
+            frame = self._called()
             if signals.asked:
                 self.stopped = True
                 self.watcher.end(f"stream {self.stream.name} stopped before it began")
@@ -71,30 +69,15 @@ class StreamRun:
         """The columns of the results, as soon as they are known."""
         return [] if self.schema is None else list(self.schema.names)
 
-    def _joined(self) -> DataFrame:
-        options = self.stream.join
-        joined: DataFrame = stream_join(
-            self._read(self.stream.left),
-            self._read(self.stream.right),
-            options.relation,
-            on=options.on or None,
-            how=options.how,
-            delta=options.delta,
-            epsilon=options.epsilon,
-            watermark=_in_words(options.watermark),
-            left_arrives=self.stream.left.arrives,
-            right_arrives=self.stream.right.arrives,
-            columns=options.columns,
-            suffixes=options.suffixes,
-            overlap=options.overlap,
-            where=options.where,
-        )
-        reasons = (
-            F.count_if(F.col("reason") == reason).alias(f"{REFUSED}{number}") for number, reason in enumerate(REASONS)
-        )
-        return joined.observe(OBSERVED, F.count_if(F.col("reason").isNull()).alias(RESULTS), *reasons)
+    def _called(self) -> DataFrame:
+        frames = {name: self._read(source) for name, source in self.stream.sources.items()}
+        arrives = {name: source.arrives for name, source in self.stream.sources.items()}
+        called: DataFrame = observed(self.stream.call.run(frames, arrives))
+        return called
 
     def _read(self, source: StreamSource) -> DataFrame:
+        if source.format == KAFKA:
+            return kafka_rows(self.spark, source)
         reader = self.spark.readStream.format(source.format)
         if source.columns is not None:
             names = ((name.replace("`", "``"), kind) for name, kind in source.columns.items())
@@ -103,9 +86,7 @@ class StreamRun:
         if form is not None:
             reader = reader.format(form.name).options(**form.layout)
         frame = reader.options(**source.options).load(_address(self.stream, source.path))
-        if source.select is None:
-            return frame
-        return frame.select(*(F.expr(text).alias(name) for name, text in source.select.items()))
+        return selected(frame, source)
 
     def _start(self, frame: DataFrame) -> Any:
         sink = self.stream.sink
@@ -160,11 +141,6 @@ class StreamRun:
                 raise
 
 
-def in_words(duration: timedelta) -> str:
-    """A duration as Spark reads it."""
-    return f"{duration // timedelta(microseconds=1)} microseconds"
-
-
 def quoted_name(name: str) -> str:
     """The table of this very name."""
     return "`" + name.replace("`", "``") + "`"
@@ -175,10 +151,3 @@ def _address(stream: Stream, path: str | None) -> str | None:
         return None
     place = stream.place(path)
     return place if "://" in place else Path(place).as_uri()
-
-
-def _in_words(watermark: "timedelta | dict[Literal['left', 'right'], timedelta]") -> str | dict[str, str | None]:
-    """How late events may be; a side that is not named waits for none."""
-    if not isinstance(watermark, dict):
-        return in_words(watermark)
-    return {side: in_words(watermark.get(side, timedelta(0))) for side in ("left", "right")}

@@ -1,9 +1,11 @@
-"""How far a stream has come, from what Spark tells about its micro-batches."""
+"""How far a stream on Spark has come: what it observes of its results, and what Spark tells of its micro-batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+from timeloom.streaming.intake import REASONS
 
 OBSERVED, RESULTS, REFUSED = "timeloom", "results", "refused_"
 """The metrics that a stream observes of itself: results, and refused events by the number of their reason."""
@@ -11,13 +13,35 @@ OBSERVED, RESULTS, REFUSED = "timeloom", "results", "refused_"
 LATE = "late"
 
 
-@dataclass
-class StreamProgress:
-    """Totals of a run, and where it stands. ``reasons`` counts refused events; the state is that of the last batch."""
+def observed(frame: Any, name: str = OBSERVED) -> Any:
+    """Let Spark observe the results of a streaming verb: each micro-batch tells of them in its progress.
 
-    reasons_known: tuple[str, ...]
+    Parameters
+    ----------
+    frame
+        What `timeloom.stream_join` or another verb of streams has returned.
+    name
+        The name of the observation in ``observedMetrics``: ``results``, and ``refused_1``, ``refused_2``, … with the
+        events refused for each reason, which `StreamMetrics` puts into words.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reasons = (
+        F.count_if(F.col("reason") == reason).alias(f"{REFUSED}{number}") for number, reason in enumerate(REASONS)
+    )
+    return frame.observe(name, F.count_if(F.col("reason").isNull()).alias(RESULTS), *reasons)
+
+
+@dataclass
+class StreamMetrics:
+    """Totals of a running query, and where it stands: events in, results out, refused events by reason, state, lag.
+
+    ``events`` has a number for each source, ``reasons`` one for each reason for which events were refused. The state
+    and the watermark are those of the last micro-batch.
+    """
+
     batches: int = 0
-    events: list[int] = field(default_factory=lambda: [0, 0])
+    events: list[int] = field(default_factory=list)
     results: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     state_rows: int = 0
@@ -44,6 +68,14 @@ class StreamProgress:
             return None
         return max(self.newest - self.watermark, timedelta(0))
 
+    @classmethod
+    def of(cls, query: Any) -> "StreamMetrics":
+        """The metrics of a query whose results are `observed`, as far as Spark still tells of its micro-batches."""
+        found = cls()
+        for told in query.recentProgress:
+            found.take(told)
+        return found
+
     def take(self, told: Mapping[str, Any]) -> bool:
         """Add what Spark tells of one micro-batch; tell whether it was news."""
         mark = (told["batchId"], told["timestamp"])
@@ -51,8 +83,8 @@ class StreamProgress:
             return False
         self._seen = {known for known in self._seen if known[0] >= told["batchId"] - 1} | {mark}
         rows = [int(source["numInputRows"] or 0) for source in told["sources"]]
-        for side, count in enumerate(rows[:2]):
-            self.events[side] += count
+        known = [*self.events, *[0] * (len(rows) - len(self.events))]
+        self.events = [before + count for before, count in zip(known, rows, strict=True)]
         self._take_metrics(told["observedMetrics"].get(OBSERVED))
         for state in told["stateOperators"][:1]:
             self.state_rows, self.state_bytes = int(state["numRowsTotal"]), int(state["memoryUsedBytes"])
@@ -70,7 +102,7 @@ class StreamProgress:
             return
         metrics = row.asDict() if hasattr(row, "asDict") else dict(row)
         self.results += int(metrics[RESULTS] or 0)
-        for number, reason in enumerate(self.reasons_known):
+        for number, reason in enumerate(REASONS):
             count = int(metrics.get(f"{REFUSED}{number}") or 0)
             if count:
                 self.reasons[reason] = self.reasons.get(reason, 0) + count
