@@ -10,10 +10,12 @@ Latency: for every Allen and ISEQL relation, the mean delay between the instant 
 instant at which it leaves, in mean durations (sweeping paper, figure 20): of endpoint events, and of a sweep of Leung
 and Muntz over whole tuples, which reads a tuple once it and all that started before it have ended. Answers are compared
 before anything is reported.
+Many keys: a batch of events of one key and of many, and what a key at rest takes.
 """
 
 import argparse
 import time
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
@@ -229,6 +231,38 @@ def latency(rows: int) -> None:
         print(f"{name:<24}{lefts.size:>12,}{early:>12.2f}{late:>14.2f}")
 
 
+def key_events(keys: int, rows: int, first: int) -> pa.Table:
+    """Rows that start and end one after the other, each of a key that is drawn."""
+    drawn = np.random.default_rng(first).integers(0, keys, rows)
+    times = first + 2 * np.arange(rows)
+    columns = {"key": drawn, "id": times, "time": times, "event": np.ones(rows, np.bool_)}
+    ends = {**columns, "time": times + 1, "event": np.zeros(rows, np.bool_)}
+    return pa.table({name: np.concatenate([columns[name], ends[name]]) for name in columns})
+
+
+def many_keys(runs: int, events: int = 2_000, keys: int = 16_000) -> None:
+    """A batch of events of one key, and of many keys of which each has an open row; and the bytes of a key at rest."""
+    print(f"\n{events:,} events{'':<12}{'one key (ms)':>14}{f'{keys:,} keys':>14}{'ratio':>8}{'bytes a key':>13}")
+    for name in ("overlaps", "intersects"):
+        best, kept = [], 0.0
+        for some in (1, keys):
+            numbers = np.arange(some if some > 1 else 0)
+            rest = pa.table({"key": numbers, "id": -1 - numbers, "time": numbers, "event": numbers >= 0})
+            tracemalloc.start()
+            join = StreamJoin(name, on="key")
+            join.push(rest, None, until=keys)
+            kept = tracemalloc.get_traced_memory()[0] / some
+            tracemalloc.stop()
+            times = []
+            for run in range(10 * runs):
+                table = key_events(some, events // 4, (run + 1) * 10 * keys)
+                begin = time.perf_counter()
+                join.push(table, table, until=int(table["time"][-1].as_py()))
+                times.append(time.perf_counter() - begin)
+            best.append(1000 * min(times))
+        print(f"{name:<24}{best[0]:>14.1f}{best[1]:>14.1f}{best[1] / best[0]:>7.1f}x{kept:>13.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=sorted(SCALES), default="small")
@@ -238,6 +272,7 @@ def main() -> None:
     throughput(rows, chosen.runs)
     laziness(rows, chosen.runs)
     latency(latency_rows)
+    many_keys(chosen.runs)
 
 
 if __name__ == "__main__":

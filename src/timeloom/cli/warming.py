@@ -171,5 +171,6 @@ def _streams(table: pa.Table) -> dict[str, Call]:
             join = StreamJoin(relation, how=how)
             join.push(events, events, until=4)
             join.close()
+        StreamJoin(relation, on="id").push(events, events, until=4)
 
     return {f"stream_join, {relation}": partial(run, relation) for relation in RELATIONS}

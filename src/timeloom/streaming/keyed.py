@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from timeloom.engines.tables.key_types import as_key, common_type
 from timeloom.engines.tables.taking import taken
 from timeloom.errors import InvalidInputError, StorageError
+from timeloom.kernels.streaming.foresight import NEAR_TICK
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Until
-from timeloom.streaming.names import check_hashable, family, hashable, plain_type
+from timeloom.streaming.intake import Events, Ids, Intake, Until
+from timeloom.streaming.many_keys import ManyKeys
+from timeloom.streaming.names import SPARE, check_hashable, family, hashable, plain_type
 from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.restoring import SHAPES
+from timeloom.streaming.restoring import SHAPES, sound_arrays
 from timeloom.streaming.saved import Place
 from timeloom.streaming.storage import VERSION, malformed
 from timeloom.streaming.versions import migrated, require_known
@@ -39,7 +41,8 @@ class Keys:
         self._types: dict[str, list[pa.DataType]] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._values: dict[int, tuple[object, ...]] = {}
-        self._next = 0
+        self._free: list[int] = []
+        self._next = self._at_last = 0
 
     def numbers(self, table: pa.Table, side: str) -> tuple[Ids, NDArray[np.bool_]]:
         """The number of each row's key, and which rows have none: a null equals nothing."""
@@ -121,16 +124,23 @@ class Keys:
         self._next = max(self._values, default=-1) + 1
 
     def keep_only(self, used: set[int]) -> None:
-        """Forget the keys that are not in use, once there are many of them."""
-        if len(self._values) > 2 * len(used) + 1024:
+        """Forget the keys that are not in use, once there are many of them; their numbers are given again."""
+        self._at_last = len(used)
+        if len(self._values) > 2 * len(used) + SPARE:
+            self._free += [number for number in self._values if number not in used]
             self._values = {number: value for number, value in self._values.items() if number in used}
             self._numbers = {value: number for number, value in self._values.items()}
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether it is time to ask which keys are in use."""
+        return len(self._values) > 2 * self._at_last + SPARE
 
     def _number(self, value: tuple[object, ...], *, decides: bool) -> int:
         number = self._numbers.get(value)
         if number is None:
-            number = self._next
-            self._next += 1
+            number = self._free.pop() if self._free else self._next
+            self._next = max(self._next, number + 1)
             self._numbers[value], self._values[number] = number, value
         elif decides:
             self._values[number] = value
@@ -140,7 +150,8 @@ class Keys:
 class Keyed(NamedTuple):
     """What has become certain for one key."""
 
-    key: int
+    key: int | Ids
+    """Its number; or of several keys that of each pair."""
     emitted: Emitted
 
 
@@ -163,8 +174,8 @@ class Found(NamedTuple):
         parts: list[tuple[Ids, ...]] = [(np.empty(0, np.int64),) * 5]
         for key, emitted in found:
             if emitted.lefts.size:
-                parts.append(_part(key, emitted.lefts, emitted.rights, PAIR, emitted.instants))
-            parts += [_part(key, ids, ids, side, instants) for side, instants, ids in emitted.alone()]
+                parts.append(_laid_out(key, emitted.lefts, emitted.rights, PAIR, emitted.instants))
+            parts += [_laid_out(key, ids, ids, side, instants) for side, instants, ids in emitted.alone()]
         if len(parts) == 2:
             return cls(*parts[1])
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -174,57 +185,88 @@ class Found(NamedTuple):
         return Found(*(column[which] for column in self))
 
 
-def _part(key: int, lefts: Ids, rights: Ids, side: int, instants: Ids) -> tuple[Ids, ...]:
+def _laid_out(key: int | Ids, lefts: Ids, rights: Ids, side: int, instants: Ids) -> tuple[Ids, ...]:
     size = instants.shape
-    return np.broadcast_to(np.int64(key), size), lefts, rights, np.broadcast_to(np.int64(side), size), instants
+    return (
+        np.broadcast_to(np.asarray(key, np.int64), size),
+        lefts,
+        rights,
+        np.broadcast_to(np.int64(side), size),
+        instants,
+    )
 
 
 class KeyedJoin(Guarded):
-    """A join for each key; a key without rows has none. Instants are complete for all keys at once."""
+    """A join for each key; a key without rows has none. Instants are complete for all keys at once.
 
-    def __init__(self, make: Callable[[], EndpointJoin]) -> None:
+    Where ``pooled``, keys share one sweep and the memory for their rows, as far as the join needs no plan: then a key
+    at rest costs little more than its rows, and events cost what those of one key do.
+    """
+
+    def __init__(self, make: Callable[[], EndpointJoin], *, pooled: bool = False) -> None:
         super().__init__()
         self._make = make
-        self._clocks = make().intake
+        self._many = ManyKeys(make) if pooled and make().direct is not None else None
+        self._clocks = make().intake if self._many is None else self._many.intake
         self._joins: dict[int, EndpointJoin] = {}
 
     @property
     @guarded
     def keys(self) -> set[int]:
         """The keys that have rows."""
-        return set(self._joins)
+        return set(self._joins) if self._many is None else self._many.keys
 
     @property
     @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return sum(join.state_size for join in self._joins.values())
+        own = 0 if self._many is None else self._many.state_size
+        return own + sum(join.state_size for join in self._joins.values())
 
     @property
     @guarded
     def waiting(self) -> int:
         """How many events are held back."""
-        return sum(join.intake.waiting for join in self._joins.values())
+        return sum(intake.waiting for intake in self._intakes)
+
+    @property
+    def _intakes(self) -> list[Intake]:
+        own = [] if self._many is None else [self._many.intake]
+        return [*own, *(join.intake for join in self._joins.values())]
 
     @guarded
     def used_ids(self, side: int) -> Ids:
-        """The ids of a side's rows that are open or may still match, and of events held back."""
-        return np.concatenate([np.empty(0, np.int64), *(join.used_ids(side) for join in self._joins.values())])
+        """The ids, or numbers, of a side's rows that are open or may still match, and of events held back."""
+        parts = [join.used_ids(side) for join in self._joins.values()]
+        if self._many is not None:
+            held = self._many.intake.sides[side].held
+            numbers = self._many.numbered
+            parts += [self._many.rows(side, numbers=numbers), held.row_numbers if numbers else held.ids]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     @guarded
     def held_ids(self, side: int) -> Ids:
         """The ids of a side's events that are held back."""
-        return np.concatenate([np.empty(0, np.int64), *(join.held_ids(side) for join in self._joins.values())])
+        return np.concatenate([np.empty(0, np.int64), *(intake.sides[side].held.ids for intake in self._intakes)])
 
     @guarded
     def kept_rows(self, side: int) -> Ids:
         """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
-        return np.concatenate([np.empty(0, np.int64), *(join.kept_rows(side) for join in self._joins.values())])
+        parts = [join.kept_rows(side) for join in self._joins.values()]
+        if self._many is not None:
+            held = self._many.intake.sides[side].held
+            starts = held.row_numbers[held.starting]
+            parts += [self._many.rows(side, numbers=True), starts[starts >= 0]]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     @guarded
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
         complete, before = self._clocks.complete(*events, until), self._clocks.clocks
+        if self._many is not None:
+            if not ManyKeys.is_far(events) and complete < NEAR_TICK:
+                return [Keyed(*self._many.push(events, keys, complete))]
+            self._part()
         parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
         due = {key for key, join in self._joins.items() if join.next_instant <= complete}
         found = [self._advance(key, parts, complete, before) for key in sorted(due.union(*parts))]
@@ -234,16 +276,32 @@ class KeyedJoin(Guarded):
     @guarded
     def close(self) -> list[Keyed]:
         """End both streams: what is open never ends."""
+        self._part()
         found = [Keyed(key, join.close()) for key, join in sorted(self._joins.items())]
         self._clocks.clock, self._joins = FOREVER, {}
         return found
+
+    def _part(self) -> None:
+        """From now on let each key have a join of its own, which can plan, and which takes care of sums."""
+        if self._many is None:
+            return
+        many, self._many = self._many, None
+        for key in sorted(many.keys):
+            join = self._joins[key] = self._make()
+            join.restore(many.snapshot(key))
+        promised = self._clocks
+        self._clocks = self._make().intake
+        self._clocks.follow(promised)
 
     @guarded
     def snapshot(self) -> list[NDArray[np.int64]]:
         """The whole state as arrays: the clocks, and each key with the state of its join."""
         clocks = np.array([self._clocks.clock, *self._clocks.clocks], np.int64)
-        keys = np.array(sorted(self._joins), np.int64)
-        return [clocks, keys, *(array for key in keys.tolist() for array in self._joins[key].snapshot())]
+        keys = np.array(sorted(self.keys), np.int64)
+        states = (
+            self._joins[key].snapshot() if self._many is None else self._many.snapshot(key) for key in keys.tolist()
+        )
+        return [clocks, keys, *(array for state in states for array in state)]
 
     @guarded
     def restore(self, arrays: list[NDArray[np.int64]], version: int = VERSION) -> None:
@@ -254,12 +312,20 @@ class KeyedJoin(Guarded):
         clocks, keys = arrays[0].tolist(), arrays[1].tolist()
         if min(clocks) != clocks[0] or len(set(keys)) < len(keys) or min(keys, default=0) < 0:
             raise malformed("the clocks or the keys cannot be")
-        joins = {}
-        for at, key in enumerate(keys):
-            joins[key] = self._make()
-            joins[key].restore(migrated(arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)], version))
+        own = [arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)] for at in range(len(keys))]
+        states = dict(zip(keys, (migrated(some, version) for some in own), strict=True))
+        sides = self._clocks.sides
+        stored = {key: sound_arrays(some, (sides[0].arrival, sides[1].arrival)) for key, some in states.items()}
         self._clocks.restore((clocks[0], clocks[1], clocks[2]), *self._clocks.held())
-        self._joins = joins
+        if self._many is not None and all(self._many.fits(some) for some in stored.values()):
+            for key, some in stored.items():
+                self._many.take(key, some)
+            self._many.settle()
+            return
+        self._part()
+        for key, some in states.items():
+            self._joins[key] = self._make()
+            self._joins[key].restore(some)
 
     def save(self, path: Place) -> None:
         """Write all keys to one file, hashed and versioned; `load` goes on from there."""

@@ -73,7 +73,7 @@ from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
 from timeloom.streaming.restoring import BEFORE as STORED_BEFORE
 from timeloom.streaming.restoring import LEFT_HANDLE, sound_arrays
-from timeloom.streaming.rules import directly, is_near, rules_of
+from timeloom.streaming.rules import Directly, directly, is_near, rules_of
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 """The kinds of join, in the order of their codes in the sweep."""
@@ -173,6 +173,16 @@ class EndpointJoin(Guarded):
             for side, ends in enumerate(self._directly.fires)
             if ends == AT_END_POINT and self._directly.leaves[side] == UNSEEN
         ]
+
+    @property
+    def direct(self) -> Directly | None:
+        """At which endpoints rows look for partners, and leave, if nothing has to be planned."""
+        return self._directly
+
+    @property
+    def decisions(self) -> NDArray[np.int64]:
+        """The decisions of the relation, for the sweep."""
+        return self._rules.decisions
 
     @property
     @guarded
@@ -277,7 +287,7 @@ class EndpointJoin(Guarded):
             self._take_care()
         given = events[:, EVENT_HANDLE].copy() if self.numbered else events[:0, EVENT_HANDLE]
         self._opened = admitted(events, self._opened, state)
-        bad, taken, ended = refused(events), len(events), _ended(events, given)
+        bad, taken, ended = refused(events), len(events), ended_rows(events, given)
         if complete == FOREVER:
             events, self._opened = np.concatenate([events, endings(self._opened)]), empty_rows(32)
         if self.numbered:
@@ -346,7 +356,7 @@ class EndpointJoin(Guarded):
         return larger
 
 
-def _ended(events: Cells, given: Ids) -> Cells:
+def ended_rows(events: Cells, given: Ids) -> Cells:
     """The numbered rows that end by these events; ``given`` are the numbers of the events."""
     if not given.size:
         return np.empty((4, 0), np.int64)

@@ -207,7 +207,7 @@ class StreamJoin(Guarded):
             late = None if self.lateness is None else tuple(ticks_of(span, axis) for span in self.lateness)
             options: dict[str, Any] = {"how": self.wanted.kind, "left": left, "right": right, "axis": axis}
             options |= {"numbered": self._numbered, "every": self.wanted.judges, "lateness": late}
-            self._made = KeyedJoin(partial(EndpointJoin, self.relation, **options))
+            self._made = KeyedJoin(partial(EndpointJoin, self.relation, **options), pooled=bool(self.keys.columns))
         return self._made
 
     def _read(self, number: int, frame: object) -> Reading:
@@ -346,7 +346,8 @@ class StreamJoin(Guarded):
         if self.type is None:
             return
         join = self._join()
-        self.keys.keep_only(join.keys)
+        if self.keys.is_roomy:
+            self.keys.keep_only(join.keys)
         for side, (names, carried) in enumerate(zip(self.names, self._carried, strict=True)):
             if self._numbered and carried.is_roomy:
                 carried.keep_only(join.used_ids(side))
