@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.kernels.streaming.keyed_sweep import NEXT, empty_pool, roomier, taken_back
 from timeloom.model.names import ALL_NAMES, relation
 from timeloom.streaming import StreamJoin
 from timeloom.streaming.intake import Events
@@ -88,20 +87,6 @@ def test_the_answers_of_a_join_for_each_key(given, name, numbered, restarts, far
                     found = [[known[side][one] if one >= 0 else one for one in some] for some in found]
                 assert sorted(found[0], key=repr) == sorted(found[1], key=repr)
     assert told(shared.close(), seen) == told(apart.close(), seen)
-
-
-def test_pools_grow_and_are_used_again():
-    pool = empty_pool(3, 4)
-    free = [pool[0, NEXT]]
-    pool[0, NEXT] = pool[free[0], NEXT]
-    larger = roomier(pool)
-    seen, at = [], larger[0, NEXT]
-    while at >= 0:
-        seen.append(at)
-        at = larger[at, NEXT]
-    assert sorted(seen) == [2, 3, 4, 5, 6, 7]
-    assert taken_back(larger, free[0]) == 2
-    assert larger[0, NEXT] == free[0]
 
 
 def test_a_key_with_many_rows_among_many_keys():
