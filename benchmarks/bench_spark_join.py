@@ -2,8 +2,6 @@
 
 import argparse
 import math
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import timeloom as tl
 from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
+from benchmarks.spark_session import run, session
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.distribution import Distribution
 from timeloom.engines.spark.join import planned
@@ -33,26 +32,6 @@ COLUMNS = ["rid", "sid"]
 
 MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 """At its maximum, Spark does not measure the batch after every row that goes to Python. It is not the default."""
-
-
-def session(folder: str) -> SparkSession:
-    """A session of two cores whose shuffles suit the peers: few partitions."""
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {
-        "spark.sql.shuffle.partitions": "8",
-        "spark.driver.memory": "6g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": folder,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 class Bench:
@@ -100,11 +79,6 @@ class Bench:
 def digest(frame: DataFrame) -> tuple[Any, ...]:
     """What two equal results have in common."""
     return tuple(frame.selectExpr("count(*)", "sum(CAST(hash(rid, sid) AS BIGINT))").first() or ())
-
-
-def run(frame: DataFrame) -> Callable[[], None]:
-    """Compute every row of a result and throw it away."""
-    return lambda: frame.write.format("noop").mode("overwrite").save()
 
 
 def warm(call: Callable[[], None], seconds: float = 30.0) -> None:

@@ -9,7 +9,6 @@ from tree import TESTS
 ROOT = Path(timeloom.kernels.__file__).parent
 
 THROUGH_CALLERS = {
-    "jit": "the decorator of all others; what it keeps is tested as machine_code",
     "notice": "listens to the compiler and has no kernel; cli/test_first_minute has its cases",
     "joins.runs": "runs are half of a join: engines/joins writes them, and each relation is compared with brute force",
     "coverage": "marks that temporal_antijoin, stab and the skip-join filter by, each compared with brute force",

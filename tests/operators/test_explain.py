@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from numba.core.dispatcher import Dispatcher
 
 import timeloom as tl
+from timeloom.kernels.jit import Kernel
 from timeloom.operators.registry import verbs
 
 ROWS, SAMPLE = 30_000, 20_000
@@ -58,7 +58,7 @@ def only_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("timeloom"):
             for attribute, value in list(vars(module).items()):
-                if isinstance(value, Dispatcher):
+                if isinstance(value, Kernel):
                     monkeypatch.setattr(module, attribute, guarded(value))
 
 

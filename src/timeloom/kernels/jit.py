@@ -1,23 +1,78 @@
-"""How kernels are compiled: one decorator, cached on disk, free of the interpreter lock."""
+"""How kernels are compiled: one decorator, cached on disk, free of the interpreter lock, and no compiler before it."""
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
-
-import numba
-
-from timeloom.kernels.machine_code import KernelCache, KernelPlace
+from functools import WRAPPER_ASSIGNMENTS, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LOADING = Lock()
+
+if TYPE_CHECKING:
+    Deferred = partial[Any]
+else:
+    Deferred = partial
+
+
+class Kernel(Deferred):
+    """A function that gets its machine code when it is first called, or when one that calls it is compiled.
+
+    So whoever imports kernels and calls none of them, as many tasks on Spark do, never loads the compiler, which takes
+    longer than all the rest. What is called is a ``partial`` whose function is exchanged once: that costs a call less
+    than a function in Python would.
+    """
+
+    def __new__(cls, function: Callable[..., Any]) -> "Kernel":
+        """A kernel that is not ready yet."""
+        kernel = super().__new__(cls, _first_call)
+        told = {name: getattr(function, name) for name in WRAPPER_ASSIGNMENTS}
+        kernel.__setstate__((partial(_first_call, kernel), (), {}, told | {"source": function, "ready": None}))
+        return kernel
+
+    def loaded(self) -> Any:
+        """What Numba makes of the function."""
+        with _LOADING:
+            if self.ready is None:
+                made = _made(self.source)
+                self.__setstate__((made, (), {}, self.__dict__ | {"ready": made}))
+        return self.ready
+
+    def __reduce__(self) -> str:
+        """Kernels travel by name."""
+        return str(self.source.__qualname__)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What the compiler takes it for, in the code of another kernel."""
+        return self.loaded()._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loaded(), name)
+
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a kernel with Numba.
+    """Compile a kernel with Numba when it is first called.
 
     Kernels take and return NumPy arrays and numbers, release the interpreter lock (so that plain threads run
     them side by side), and are cached on disk, so that a fresh process loads instead of compiling.
     """
+    return cast("Callable[P, T]", Kernel(function))
+
+
+def _first_call(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
+    return kernel.loaded()(*args, **kwargs)
+
+
+def _made(function: Callable[..., Any]) -> Any:
+    import numba
+
+    from timeloom.kernels import notice
+    from timeloom.kernels.machine_code import KernelCache, KernelPlace
+
+    notice.listen()
     kernel: Any = numba.njit(nogil=True, error_model="numpy")(function)
     if hasattr(kernel, "enable_caching") and KernelPlace.from_function(function, function.__code__.co_filename):
         kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
-    return cast("Callable[P, T]", kernel)
+    return kernel

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from functools import cache
 from typing import Any
 
 from numba.core import event
@@ -59,5 +60,9 @@ def _is_ours(event: Any) -> bool:
     return bool(event.data["dispatcher"].py_func.__module__.startswith(_PACKAGE))
 
 
-NOTICE = CompileNotice()
-event.register("numba:compile", NOTICE)  # type: ignore[no-untyped-call]
+@cache
+def listen() -> CompileNotice:
+    """Listen from now on."""
+    notice = CompileNotice()
+    event.register("numba:compile", notice)  # type: ignore[no-untyped-call]
+    return notice
