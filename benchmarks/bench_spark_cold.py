@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.generators import uniform
+from benchmarks.data.uniform import uniform
 
 OURS, THEIRS = "ours", "theirs"
 

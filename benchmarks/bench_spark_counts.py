@@ -9,10 +9,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 import timeloom as tl
-from benchmarks.bench_spark_join import Bench, run, session
+from benchmarks.bench_spark_join import Bench
 from benchmarks.data.statistics import COUNTING
 from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side
+from benchmarks.spark_session import run, session
 
 LASTING = COUNTING["BOOKS"]
 

@@ -45,7 +45,12 @@ def test_kernels_keep_name_and_text_and_travel_by_name():
 
 def test_many_threads_make_one_kernel(monkeypatch):
     made = []
-    monkeypatch.setattr("timeloom.kernels.jit._made", lambda function: made.append(function) or function)
+
+    def make(function):
+        made.append(function)
+        return function
+
+    monkeypatch.setattr("timeloom.kernels.jit._made", make)
     kernel = compiled(lambda number: number + 1)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(kernel, [1] * 64)) == {2}

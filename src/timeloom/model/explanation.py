@@ -1,9 +1,11 @@
 """What a call would do, and why."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
+from timeloom.errors import UsageError
 from timeloom.model.markup import fact_table
 
 
@@ -15,6 +17,17 @@ class Explanation:
     engine: str
     facts: dict[str, Any]
     why: tuple[str, ...] = field(default=())
+    forecast: Callable[[], dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    """Looks at a sample of the input, on request only: what the plan would cost."""
+
+    def sampled(self) -> "Explanation":
+        """The same with what a sample of the input tells. Runs a job if the input is on Spark."""
+        if self.forecast is None:
+            raise UsageError(
+                f"sample=True is for calls on Spark that send rows to tasks; {self.verb} on the {self.engine} engine "
+                "has no sample to look at; leave it out"
+            )
+        return replace(self, facts=self.facts | self.forecast(), forecast=None)
 
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]

@@ -11,7 +11,7 @@ from timeloom.operators.registry import verbs
 
 
 @checked
-def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Explanation:
+def explain(verb: "str | Callable[..., Any]", *args: Any, sample: bool = False, **kwargs: Any) -> Explanation:
     """Say what a call of a verb would do, and why, without making its result.
 
     Parameters
@@ -20,6 +20,10 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
         The verb itself (``tl.join``) or its name; ``tl.sql``, whose plan says which verb answers what.
     *args, **kwargs
         The arguments of the call.
+    sample
+        On Spark, look at a sample of the input as well, the one from which the plan itself would choose where to cut
+        time: how many rows there are, copies of each, bytes that are shuffled, and what the largest task has. This runs
+        a job over the period and key columns; without it, nothing runs.
 
     Examples
     --------
@@ -31,7 +35,7 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
     explained = getattr(verb, "explained", None)
     if explained is not None:
         answer: Explanation = explained(*args, **kwargs)
-        return answer
+        return answer.sampled() if sample else answer
     known = verbs()
     name = verb if isinstance(verb, str) else getattr(verb, "__name__", repr(verb))
     found = known.get(name)
@@ -40,4 +44,5 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, **kwargs: Any) -> Expl
     call = found.call(*args, **kwargs) if found.explains else None
     if not isinstance(call, PlannedCall):
         raise UsageError(f"{name} runs in one way only; there is nothing to explain")
-    return call.explain()
+    plan = call.explain()
+    return plan.sampled() if sample else plan

@@ -42,10 +42,11 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
 
 def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
     """Say how periods would be merged."""
-    _, by = _read(df, request)
+    admitted, by = _read(df, request)
     slicing = Slicing.of(df.sparkSession, [df], grouped=bool(by))
     facts = {"algorithm": "sorted merge", "compares": list(by), **slicing.facts(grouped=bool(by))}
-    return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)))
+    forecast = GroupedRows("coalesce", admitted, by, by, slicing).forecast
+    return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)), forecast)
 
 
 def _read(df: DataFrame, request: CoalesceRequest) -> tuple[JudgedFrame, tuple[str, ...]]:

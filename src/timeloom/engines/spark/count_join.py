@@ -14,14 +14,14 @@ from timeloom.engines.counts.counting import Counting
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.keys import as_given
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import Part
 from timeloom.engines.spark.counting.tasks import Best, CountTask, PartialCountTask
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
-from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
+from timeloom.engines.spark.matching.inputs import ALONE, JoinInputs, Sides
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.tables.frames import require_columns
 from timeloom.model.count_join import CountRequest
@@ -74,7 +74,7 @@ class CountResult:
         require_one_reading(inputs.sides.both)
         return result.unionAll(self._added_up(rows, undecided))
 
-    def _added_up(self, rows: DataFrame, undecided: DataFrame) -> DataFrame:
+    def _added_up(self, rows: DataFrame | Piped, undecided: DataFrame) -> DataFrame:
         """The left rows with copies in several tasks: what these report is added up by period and key."""
         left, right = (side.schema for side in self.inputs.sides.both)
         keys, packing = self.request.keys.left, self.inputs.packing
@@ -144,12 +144,15 @@ def explain_count_join(left: DataFrame, right: DataFrame, request: CountRequest)
     }
     facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
     whole = ("an aggregate needs all partners of a left row at once, so one task has them",) * request.at_once
+    if inputs.alone:
+        facts |= {"partitions": 1, "replication": 1}
+        return Explanation("count_join", "spark", facts, (inputs.strategy.why, ALONE), inputs.forecast)
     if inputs.strategy.name == "broadcast":
         facts |= {"broadcast side": "right", "partitions": "those of the left side", "replication": 1}
-        return Explanation("count_join", "spark", facts, (inputs.strategy.why, *whole))
+        return Explanation("count_join", "spark", facts, (inputs.strategy.why, *whole), inputs.forecast)
     copies, why = replication(inputs.parts, inputs.slicing)
     partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}
     together = "left rows in several slices get a count from each; these are added up by period and key"
-    reasons = whole if request.at_once else (why, together)
-    return Explanation("count_join", "spark", facts, (inputs.strategy.why, inputs.spread.why, *reasons))
+    reasons = (inputs.strategy.why, inputs.spread.why, *(whole if request.at_once else (why, together)))
+    return Explanation("count_join", "spark", facts, reasons, inputs.forecast)

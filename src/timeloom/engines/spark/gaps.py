@@ -40,7 +40,8 @@ def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
     require_columns(admitted.schema.names, list(request.by), "input")
     slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
     facts = {"algorithm": "cover", "groups by": list(request.by), **slicing.facts(grouped=bool(request.by))}
-    return Explanation("gaps", "spark", facts, slicing.reasons(grouped=bool(request.by)))
+    forecast = GroupedRows("gaps", admitted, request.by, request.by, slicing, request.within, all_groups=True).forecast
+    return Explanation("gaps", "spark", facts, slicing.reasons(grouped=bool(request.by)), forecast)
 
 
 def uncovered(

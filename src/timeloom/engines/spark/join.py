@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.faults import answer
-from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
+from timeloom.engines.spark.matching.inputs import ALONE, JoinInputs, Sides
 from timeloom.engines.spark.matching.residual import Residual
 from timeloom.engines.spark.matching.results import DECIDED, PRESERVED, JoinResult, needed, try_out
 from timeloom.engines.spark.slicing.join_parts import replication
@@ -15,6 +15,9 @@ from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import OutputColumn, joined_columns
 from timeloom.model.ticks import ticks_of
+
+ONLY_COUNTS = "if all that is wanted is how many partners rows have (groupBy().count()), count_join lists no pairs"
+"""What to do about a result that is counted."""
 
 
 def join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Any:
@@ -40,6 +43,7 @@ def planned(left: DataFrame, right: DataFrame, request: JoinRequest) -> JoinResu
 def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Explanation:
     """Say how a join would run. Nothing runs."""
     joined = planned(left, right, request)
+    counts = (ONLY_COUNTS,) if request.how == "inner" else ()
     inputs, strategy = joined.inputs, joined.inputs.strategy
     facts: dict[str, Any] = {
         "relation": repr(request.relation),
@@ -51,6 +55,11 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
     if inputs.residual.of_pairs:
         facts["judged by"] = request.where.text if request.where is not None else "min_overlap"
     facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
+    if inputs.alone:
+        facts |= {"broadcast side": strategy.small} if strategy.small else {}
+        return Explanation(
+            "join", "spark", facts | {"partitions": 1, "replication": 1}, (strategy.why, ALONE), inputs.forecast
+        )
     if strategy.name == "broadcast":
         shuffled = strategy.small in inputs.preserved
         partitions = inputs.spread.partitions if shuffled else "those of the other side"
@@ -58,11 +67,11 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
         searched = "the other side is so much larger that its rows are matched in SQL, by an index, not in Python"
         twice = "both sides are asked for twice, as all rows are kept, so the other side is shuffled, to be read once"
         reasons = [searched] * joined.probes + [twice] * shuffled
-        return Explanation("join", "spark", facts, (strategy.why, *reasons))
+        return Explanation("join", "spark", facts, (strategy.why, *reasons, *counts), inputs.forecast)
     copies, why = replication(inputs.parts, inputs.slicing)
     partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}
-    return Explanation("join", "spark", facts, (strategy.why, inputs.spread.why, why))
+    return Explanation("join", "spark", facts, (strategy.why, inputs.spread.why, why, *counts), inputs.forecast)
 
 
 def _layout(left: T.StructType, right: T.StructType, request: JoinRequest) -> list[OutputColumn]:

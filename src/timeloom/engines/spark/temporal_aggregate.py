@@ -56,7 +56,8 @@ def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Expl
         "groups by": list(request.by),
         **slicing.facts(grouped=bool(request.by)),
     }
-    return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)))
+    forecast = _rows(admitted, request, slicing).forecast
+    return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)), forecast)
 
 
 def _admitted(df: DataFrame, request: AggregateRequest) -> JudgedFrame:

@@ -66,7 +66,7 @@ def _paired(request: AntijoinRequest) -> TemporalJoinRequest:
 
 def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> Explanation:
     """Say how an anti-join would run. Nothing runs."""
-    _admitted(left, right, request)
+    admitted = _admitted(left, right, request)
     slicing = _slicing(left, right, request)
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "cover",
@@ -78,7 +78,10 @@ def explain_temporal_antijoin(left: DataFrame, right: DataFrame, request: Antijo
         why = "pairs are judged where all rows of a key are, so nothing is cut by time"
         return Explanation("temporal_antijoin", "spark", facts, (why,))
     why = "a remainder is found whole in the slice in which it begins, so no row needs an identity"
-    return Explanation("temporal_antijoin", "spark", facts, (*slicing.reasons(grouped=bool(request.keys)), why))
+    reasons = (*slicing.reasons(grouped=bool(request.keys)), why)
+    keys, columns = (request.keys.left, request.keys.right), (tuple(admitted[0].schema.names), ())
+    chain = Chain("temporal_antijoin", "anti", admitted, keys, columns, slicing, request.algorithm)
+    return Explanation("temporal_antijoin", "spark", facts, reasons, chain.forecast)
 
 
 def _admitted(left: DataFrame, right: DataFrame, request: AntijoinRequest) -> tuple[JudgedFrame, JudgedFrame]:

@@ -1,6 +1,7 @@
 """The sequenced join on Spark: pairs by the relation join; chains of tables, and what outer joins keep, by tasks."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -76,7 +77,8 @@ class Pairs:
         if inputs.residual.condition is not None:
             facts["judged by"] = inputs.residual.condition.text
         reasons = [strategy.why] if self.broadcasts else [strategy.why, inputs.spread.why, why]
-        return Explanation("temporal_join", "spark", facts, (*reasons, *_before(tables - 2)))
+        reasons += _before(tables - 2)
+        return Explanation("temporal_join", "spark", facts, tuple(reasons), inputs.forecast)
 
 
 def temporal_join(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, slices: int | None = None) -> Any:
@@ -174,11 +176,16 @@ class TableChain:
 
     def result(self) -> DataFrame:
         """The plan of the result."""
+        return self.chain.result(self.chain.outputs(self.columns), self.schema, self.writer)
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The tables on their way to tasks."""
         wanted: list[list[str]] = [[] for _ in self.inputs]
         for table, name in (source for column in self.columns for source in column.sources):
             wanted[table].append(name)
         request = self.requests[0]
-        chain = Chain(
+        return Chain(
             "temporal_join",
             request.how,
             self.inputs,
@@ -189,7 +196,6 @@ class TableChain:
             request.where,
             read_columns(self.inputs, request, self.writer),
         )
-        return chain.result(chain.outputs(self.columns), self.schema, self.writer)
 
     def explanation(self, tables: int) -> Explanation:
         """How it would run."""
@@ -209,6 +215,7 @@ class TableChain:
             "spark",
             facts,
             (*self.slicing.reasons(grouped=grouped), why, *_before(tables - len(self.inputs))),
+            self.chain.forecast,
         )
 
 

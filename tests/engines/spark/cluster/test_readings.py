@@ -123,7 +123,7 @@ def test_seeds_that_differ_are_found():
         ("Project [rand(4) AS r#1]\n+- Range (0, 9)", "rand(4)"),
         ("Sample 0.0, 0.5, false, 4\n+- Range (0, 9)", "Sample"),
         ("MapInArrow read(id#0L)#3, [a#1]\n+- Range (0, 9)", "MapInArrow"),
-        ("MapInArrow Prompt(id#0L)#3, [a#1]\n+- Range (0, 9)", None),
+        ("MapInArrow timeloom_JoinTask(id#0L)#3, [a#1]\n+- Range (0, 9)", None),
         ("GlobalLimit 5\n+- LocalLimit 5\n   +- Range (0, 9)", "GlobalLimit"),
         ("GlobalLimit 5\n+- LocalLimit 5\n   +- Sort [a#0 ASC], true\n      +- Range (0, 9)", None),
         ("GlobalLimit 5\n+- LocalLimit 5\n   +- Project [a#0]\n      +- Sort [a#0 ASC], true", None),

@@ -20,6 +20,9 @@ CUTS = st.dictionaries(st.integers(-4, 4), BOUNDS, max_size=4)
 
 def by_hand(rows, cuts, slicing):
     """The destinations of each row."""
+    homes, next_task = {}, 0
+    for bucket, bounds in cuts.items():
+        homes[bucket], next_task = next_task, next_task + len(bounds) + 1
     for number, (low, length, key) in enumerate(rows):
         bucket = key if slicing.groups else key % slicing.slices
         bounds, home = cuts.get(bucket), bucket % slicing.tasks
@@ -27,6 +30,7 @@ def by_hand(rows, cuts, slicing):
             yield number, Destination(home)
             continue
         first, last = (bisect_right(bounds, low), bisect_right(bounds, low + length)) if length >= 0 else (0, 0)
+        home = home if slicing.groups else homes[bucket]
         edges = [MIN_TICK, *bounds, FOREVER]
         for at in range(first, last + 1):
             yield number, Destination((home + at) % slicing.tasks, at + 1, edges[at], edges[at + 1])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timeloom as tl
+from timeloom.engines.spark.exchange.routing import RowTicks, routed
 from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     RANKS,
@@ -14,6 +15,7 @@ from timeloom.engines.spark.slicing.boundaries import (
     copies,
     favour,
     quantiles,
+    sample_size,
     sampled_share,
     stand_for,
 )
@@ -72,7 +74,7 @@ def test_slices_have_as_much_work_not_as_many_rows():
 
 
 def test_only_buckets_with_more_than_their_share_are_cut():
-    keys = np.where(np.arange(1000) % 2, 7, np.arange(1000) % 8)
+    keys = np.where(np.arange(1000) % 5, np.arange(1000) % 8, 7)
     found = chosen(np.arange(1000), np.arange(1000), keys, by_key=True)
     assert {bucket: bounds.size for bucket, bounds in found.items()} == {7: 7}
     assert chosen(np.arange(1000), np.arange(1000), np.arange(1000) % 8, by_key=True) == {}
@@ -120,8 +122,34 @@ def test_rows_count_for_what_they_stand_for():
 
 
 def test_the_larger_the_inputs_the_smaller_the_share_that_is_sampled():
-    sizes = [[100, 200], [1 << 20, 1 << 20], [1 << 40, 5], [None, 5]]
-    assert [sampled_share(given) for given in sizes] == [1.0, 1 / 4, 1 / 128, 1 / 32]
+    sizes = [[100, 200], [1 << 20, 1 << 20], [1 << 36, 5], [1 << 40, 0], [None, 5]]
+    assert [sampled_share(given) for given in sizes] == [1.0, 1 / 4, 1 / 128, 1 / 1024, 1 / 32]
+
+
+def test_the_more_slices_the_larger_the_sample():
+    assert [sample_size(slices) for slices in (2, 20, 200, 10_000)] == [10_000, 10_000, 100_000, 5_000_000]
+
+
+def test_a_tick_with_too_much_work_is_a_slice_and_the_others_share_the_rest():
+    points = np.concatenate([np.arange(50), np.full(1000, 50), np.arange(51, 100)])
+    bounds = quantiles(points, 11, np.ones(points.size)).tolist()
+    assert {50, 51} <= set(bounds)
+    assert max(np.diff([0, *bounds, 100])) <= 11
+    assert quantiles(np.full(100, 7), 4, np.ones(100)).tolist() == []
+
+
+def test_so_many_buckets_are_cut_that_no_task_has_much_more_than_its_share():
+    draw, slices = np.random.default_rng(3), 50
+    keys = np.minimum(draw.zipf(1.3, 100_000), 10**6) * 2654435761 % 2**31
+    low = draw.integers(0, 10**9, keys.size)
+    slicing = Slicing(slices, 2, by_key=True, rows_per_slice=1)
+    cuts = Cuts(slicing.choose(low, low, keys, np.ones(keys.size)))
+    found = routed(keys.size, keys, RowTicks(low, low + 1, low, low), cuts, slicing)
+    received = np.zeros(slices)
+    for number, destination in enumerate(found.destinations):
+        received[destination.task] += found.edges[number + 1] - found.edges[number]
+    assert received.max() <= 1.35 * received.mean()
+    assert sum(bounds.size + 1 for bounds in cuts.bounds.values()) <= 10 * slices
 
 
 def test_a_sample_becomes_one_row_of_boundaries():

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from timeloom.engines.spark.cluster.workers import OURS
 from timeloom.engines.tables.frames import is_of
 from timeloom.errors import InvalidInputError
 
@@ -22,7 +23,7 @@ REUSE = "spark.sql.exchange.reuse"
 _SEEDED = re.compile(r"\b(?:rand|randn|randstr|uniform|uuid|shuffle)\((?:[^()]|\([^()]*\))*\)")
 _CHANGING = re.compile(r"\b(?:monotonically_increasing_id|spark_partition_id)\(\)")
 _CHANGING_NODE = re.compile(r"(?:Sample|GlobalLimit)\b")
-_PYTHON_NODE = re.compile(r"(?:MapInArrow(?! Prompt\()|MapInPandas|BatchEvalPython|ArrowEvalPython)\b")
+_PYTHON_NODE = re.compile(rf"(?:MapInArrow(?! {OURS})|MapInPandas|BatchEvalPython|ArrowEvalPython)\b")
 """Functions in Python; those of our own tasks give the same rows for the same input."""
 
 _NODE = re.compile(r"^[\s:+-]*")
@@ -94,7 +95,7 @@ def optimized(frame: DataFrame) -> str:
 
 def changing(plan: str, *, python: bool = True) -> str | None:
     """Something in a plan that may give other values or rows when it is read again, or None."""
-    nodes = list(_uncached(plan))
+    nodes = list(uncached(plan))
     for number, node in enumerate(nodes):
         found = _SEEDED.search(node) or _CHANGING.search(node)
         if found:
@@ -108,11 +109,11 @@ def changing(plan: str, *, python: bool = True) -> str | None:
 
 def unequal_seed(plan: str) -> str | None:
     """A function that stands in a plan, which has some input twice, with different seeds; or None."""
-    calls = Counter(found for node in _uncached(plan) for found in _SEEDED.findall(node))
+    calls = Counter(found for node in uncached(plan) for found in _SEEDED.findall(node))
     return next((call for call, count in calls.items() if count % 2), None)
 
 
-def _uncached(plan: str) -> Iterator[str]:
+def uncached(plan: str) -> Iterator[str]:
     """The nodes of a plan, without what lies beneath those that are cached."""
     cached: int | None = None
     for line in plan.splitlines():

@@ -2,11 +2,14 @@
 
 import io
 import re
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
+from timeloom.engines.spark.cluster.readings import uncached
 from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
 
 PARTITION_BYTES = 32 << 20
@@ -16,19 +19,37 @@ UNKNOWN = 1 << 60
 """Spark's guess for a table of which it knows nothing is larger than this."""
 
 _STATISTICS = re.compile(r"Statistics\(sizeInBytes=([\d.,E+]+) (B|[KMGTPE]iB)")
+_READ = re.compile(r"(?:Project|Filter|Relation|LocalRelation|Range|Union|InMemoryRelation|SubqueryAlias)\b")
+"""Nodes of a plan that reads rows and does no more than choose among them."""
+
 _UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 60}
 
 
-def estimated_bytes(frame: DataFrame) -> int | None:
-    """The optimizer's estimate of a DataFrame's size; None when it knows nothing. Runs no job."""
+class Estimate(NamedTuple):
+    """How large a DataFrame is, as far as is known, and whether its rows are merely read, which costs little."""
+
+    size: int | None
+    read: bool
+
+
+def estimate(frame: DataFrame) -> Estimate:
+    """What the optimizer knows of a DataFrame. Runs no job."""
     text = io.StringIO()
     with redirect_stdout(text):
         frame.explain(mode="cost")
-    found = _STATISTICS.search(text.getvalue())
+    plan = text.getvalue().partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
+    read = all(_READ.match(node) for node in uncached(plan))
+    found = _STATISTICS.search(plan)
     if found is None:
-        return None
+        return Estimate(None, read)
     size = int(float(found.group(1).replace(",", "")) * (1 << _UNITS[found.group(2)]))
-    return size if size < UNKNOWN else None
+    return Estimate(size if size < UNKNOWN else None, read)
+
+
+def all_within(estimates: Iterable[Estimate], limit: int) -> bool:
+    """Whether tables are known to have no more bytes than this together, and are merely read."""
+    found = list(estimates)
+    return all(one.read and one.size is not None for one in found) and sum(one.size or 0 for one in found) <= limit
 
 
 @dataclass(frozen=True)

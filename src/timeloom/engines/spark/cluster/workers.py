@@ -12,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,12 +23,37 @@ if TYPE_CHECKING:
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """Turns the Arrow batches of a partition into others."""
 
+OURS = "timeloom_"
+"""The names of all tasks begin with this, in Spark's plans."""
+
 OPEN_FILES = "/proc/self/fd"
 
 
-def mapped(frame: "DataFrame", task: Task, schema: "T.StructType | str") -> "DataFrame":
+@dataclass(frozen=True)
+class InTurn:
+    """Two tasks as one: the second takes what the first one gives."""
+
+    first: Task
+    second: Task
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run both on one partition."""
+        return self.second(self.first(batches))
+
+
+@dataclass(frozen=True)
+class Piped:
+    """Rows in one partition, and a task that makes them ready for the next one: they need not be shuffled for it."""
+
+    frame: "DataFrame"
+    task: Task
+
+
+def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str") -> "DataFrame":
     """What a task makes of each partition of a DataFrame. Nothing runs before an action."""
-    return frame.mapInArrow(Prompt(task), schema)
+    if isinstance(rows, Piped):
+        return rows.frame.mapInArrow(Prompt(InTurn(rows.task, task)), schema)
+    return rows.mapInArrow(Prompt(task), schema)
 
 
 @dataclass(frozen=True)
@@ -36,6 +61,14 @@ class Prompt:
     """A task that starts at once, and after which its worker is soon ready again."""
 
     task: Task
+
+    @property
+    def __name__(self) -> str:
+        """What Spark's plans, and so its UI, call it: by the name of the task that it ends with."""
+        task: Any = self.task
+        while isinstance(task, InTurn):
+            task = task.second
+        return f"{OURS}{getattr(task, '__name__', type(task).__name__)}"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""

@@ -45,9 +45,9 @@ class Packing:
         """Where the columns of a side stand."""
         return self.right if frame.side == "right" else self.left
 
-    def own(self, frame: JudgedFrame) -> list[Column]:
-        """The columns of a side, named by their positions."""
-        return [F.col(frame.column(name)).alias(f"p{at}") for name, at in self.positions(frame).items()]
+    def own(self, frame: JudgedFrame) -> list[str]:
+        """The columns of a side, named by their positions, in SQL."""
+        return [f"{frame.column(name)} AS p{at}" for name, at in self.positions(frame).items()]
 
 
 def shared_positions(
@@ -70,5 +70,12 @@ def shared_positions(
 
 def packed_columns(frame: JudgedFrame, positions: dict[str, int], types: Sequence[T.DataType]) -> list[Column]:
     """All columns of a packed row, filled with those of one table; what only other tables use is null."""
-    known = {at: F.col(frame.column(name)) for name, at in positions.items()}
-    return [(known[at] if at in known else F.lit(None).cast(kind)).alias(f"p{at}") for at, kind in enumerate(types)]
+    known = {at: F.expr(f"{frame.column(name)} AS p{at}") for name, at in positions.items()}
+    return [known[at] if at in known else _absent(at, kind) for at, kind in enumerate(types)]
+
+
+def _absent(at: int, kind: T.DataType) -> Column:
+    """A null of a type. Types with names in them, which may be strange ones, are not written as text."""
+    if isinstance(kind, T.NumericType | T.DateType | T.TimestampType | T.TimestampNTZType | T.BooleanType):
+        return F.expr(f"CAST(NULL AS {kind.simpleString()}) AS p{at}")
+    return F.lit(None).cast(kind).alias(f"p{at}")

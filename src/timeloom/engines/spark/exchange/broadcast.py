@@ -1,5 +1,6 @@
 """A small side sent to every task whole: the large side is neither shuffled nor copied."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,14 +47,15 @@ class Broadcast:
     @property
     def gathered(self) -> DataFrame:
         """The rows of the small side, in one partition."""
-        rows = self.small.rows.select(*self.packing.own(self.small.admitted))
+        rows = self.small.rows.selectExpr(*self.packing.own(self.small.admitted))
         return rows.coalesce(1) if self.known_small and self.shuffled is None else rows.repartition(1)
 
     @cached_property
     def side(self) -> DataFrame:
         """One row with the small side and its prefilter, also if there are no rows."""
         task = SmallSide(self.small.layout, self.parts, self.small.admitted.policy)
-        return sent_to_all(mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items())))
+        made = mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
+        return sent_to_all(made, SMALL)
 
     def rows(self) -> DataFrame:
         """The streamed rows with the small side in the first row of each partition.
@@ -62,12 +64,13 @@ class Broadcast:
         Spark passes on by reference, so that it is copied once a partition, not once a row.
         """
         columns = self.packing.own(self.streamed.admitted)
-        stream = in_first_row(F.expr("get(stream, 0)")).alias(STREAM)
+        stream = f"{in_first_row('get(stream, 0)')} AS {STREAM}"
         if self.shuffled is not None:
-            rows = self.streamed.rows.select(*columns).repartition(self.shuffled)
-            return rows.join(self.side, F.lit(True)).select(*rows.columns, stream)
+            rows = self.streamed.rows.selectExpr(*columns).repartition(self.shuffled)
+            names = [f"p{at}" for at in self.packing.positions(self.streamed.admitted).values()]
+            return rows.join(self.side, F.lit(True)).selectExpr(*names, stream)
         joined = self.streamed.rows.join(self.side, F.lit(True)) if self.keeps_streamed else self._prefiltered()
-        return joined.select(*columns, stream)
+        return joined.selectExpr(*columns, stream)
 
     def _prefiltered(self) -> DataFrame:
         """The streamed rows that may match something, and those that are invalid, with the small side."""
@@ -78,12 +81,11 @@ class Broadcast:
     def present(self) -> DataFrame:
         """The streamed rows with their ticks, and the first and the last tick that they must be present at."""
         admitted = self.streamed.admitted
-        ticks = {"start": admitted.columns.start, "end": admitted.columns.end}
-        ends = dict(zip(("low", "high"), tick_range_columns(admitted.side, self.parts), strict=True))
-        rows = self.streamed.rows
-        for columns in (ticks, ends):
-            rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()})
-        return rows
+        ticked = self.streamed.rows.selectExpr(
+            "*", f"{admitted.columns.start} AS start", f"{admitted.columns.end} AS end"
+        )
+        low, high = tick_range_columns(admitted.side, self.parts)
+        return ticked.selectExpr("*", f"{low} AS low", f"{high} AS high")
 
     def undecided(self, side: str) -> DataFrame | None:
         """The broadcast side, of which no task alone can tell what matches nothing; streamed rows are in one task."""
@@ -94,6 +96,6 @@ class Broadcast:
         return mapped(self.gathered, task, schema)
 
 
-def sent_to_all(made: DataFrame) -> DataFrame:
-    """The one row of a DataFrame, which Spark sends to every task; nulls if there is none."""
-    return F.broadcast(made.agg(*(F.first(name).alias(name) for name in made.columns)))
+def sent_to_all(made: DataFrame, names: Iterable[str]) -> DataFrame:
+    """The one row of a DataFrame with these columns, which Spark sends to every task; nulls if there is none."""
+    return F.broadcast(made.selectExpr(*(f"first({name}) AS {name}" for name in names)))

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from timeloom.engines.spark.cluster.workers import mapped
-from timeloom.engines.spark.columns.packing import Packing
+from timeloom.engines.spark.cluster.workers import Piped, mapped
+from timeloom.engines.spark.columns.packing import Packing, packed_columns
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import SideLayout, SideReader
 from timeloom.engines.spark.exchange.plan import Exchange, Source
@@ -48,9 +47,12 @@ class Distribution:
     @cached_property
     def exchange(self) -> Exchange:
         """The exchange of both sides; tasks must know which points of a row lie in their slices."""
-        return Exchange((self._source(self.left), self._source(self.right)), self.slicing, marked=True)
+        sides = self.left, self.right
+        own = tuple(tuple(f"p{at}" for at in self.packing.positions(sent.admitted).values()) for sent in sides)
+        sources = tuple(map(self._source, sides))
+        return Exchange(sources, self.slicing, marked=True, mixed=own if self.slicing.alone else ())
 
-    def rows(self) -> DataFrame:
+    def rows(self) -> DataFrame | Piped:
         """The rows of both sides, shuffled."""
         return self.exchange.rows()
 
@@ -72,7 +74,10 @@ class Distribution:
 
     def _packed(self, sent: Sent) -> DataFrame:
         """A side's rows with the columns that tasks need, and the hashes of their keys if they decide."""
+        if self.slicing.alone:
+            positions = self.packing.positions(sent.admitted)
+            return sent.rows.select(*packed_columns(sent.admitted, positions, self.packing.types))
         columns = self.packing.own(sent.admitted)
         if self.slicing.by_key:
-            columns.append(F.expr(f"CAST({sent.key} AS BIGINT) AS {KEY}"))
-        return sent.rows.select(*columns)
+            columns.append(f"CAST({sent.key} AS BIGINT) AS {KEY}")
+        return sent.rows.selectExpr(*columns)

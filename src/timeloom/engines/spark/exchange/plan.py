@@ -1,18 +1,22 @@
 """The plan of an exchange: rows of one table or more, sent to tasks by bucket and slice, shuffled once, in blocks."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from timeloom.engines.spark.cluster.versions import sent_by_number
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import Piped, Task, mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK
+from timeloom.engines.spark.exchange.forecast import FORECAST, ForecastTask
 from timeloom.engines.spark.exchange.writing import SOURCE, BlockWriter, MixedWriter, RowReader
+from timeloom.engines.spark.slicing.boundaries import sample_size
 from timeloom.engines.spark.slicing.cuts import CHOSEN, CUTS, CutTask
-from timeloom.engines.spark.slicing.sample import in_first_row, least_ranks, sampled
+from timeloom.engines.spark.slicing.sample import FIRST_ROW, least_ranks, sampled
 from timeloom.engines.spark.slicing.slices import Slicing
 
 
@@ -46,29 +50,58 @@ class Exchange:
     @cached_property
     def cuts(self) -> Column:
         """Where time is cut, as the value of a query inside the plan."""
+        return mapped(self._sample(), self._chooser(), CHOSEN).scalar()
+
+    def forecast(self, row_bytes: int) -> dict[str, Any]:
+        """What the exchange of rows of this size would cost. Runs a job over periods and keys."""
+        found = mapped(self._sample(), ForecastTask(self._chooser(), row_bytes), FORECAST).first()
+        facts: dict[str, Any] = {} if found is None else json.loads(found[0])
+        return facts
+
+    def _chooser(self) -> CutTask:
+        return CutTask(self.slicing, tuple(source.reader.range for source in self.sources))
+
+    def _sample(self) -> DataFrame:
         samples = [
             sampled(source.timed, number, source.ticks, source.key, self.slicing.share)
             for number, source in enumerate(self.sources)
         ]
-        task = CutTask(self.slicing, tuple(source.reader.range for source in self.sources))
-        return mapped(least_ranks(samples), task, CHOSEN).scalar()
+        return least_ranks(samples, sample_size(self.slicing.slices))
 
     def written(self, number: int) -> DataFrame:
         """The blocks of a source; if there may be cuts, the first row of each partition has them."""
         return mapped(self._with_cuts(self.sources[number].rows), self._writer(number), BLOCKS)
 
-    def rows(self) -> DataFrame:
-        """The blocks of all sources, shuffled. Spark shuffles them once, however often a plan asks for them."""
+    def rows(self) -> DataFrame | Piped:
+        """The blocks of all sources, shuffled. Spark shuffles them once, however often a plan asks for them.
+
+        If one task takes all, it writes the blocks itself.
+        """
         numbers = range(len(self.sources))
+        if self.slicing.alone:
+            return Piped(self._together().coalesce(1), self._common_writer())
         if self.mixed:
-            rows = _union([self.sources[number].rows.withColumn(SOURCE, F.lit(number)) for number in numbers])
-            blocks = mapped(self._with_cuts(rows), MixedWriter(tuple(map(self._writer, numbers)), self.mixed), BLOCKS)
+            blocks = mapped(self._with_cuts(self._together()), self._common_writer(), BLOCKS)
         else:
             blocks = _union([self.written(number) for number in numbers])
         return sent_by_number(blocks, self.slicing.tasks, TASK)
 
+    def _together(self) -> DataFrame:
+        """The rows of all sources, told apart by a column if there are several."""
+        if not self.mixed:
+            return self.sources[0].rows
+        return _union(
+            [source.rows.selectExpr("*", f"{number} AS {SOURCE}") for number, source in enumerate(self.sources)]
+        )
+
+    def _common_writer(self) -> Task:
+        """Writes the rows of all sources."""
+        if not self.mixed:
+            return self._writer(0)
+        return MixedWriter(tuple(map(self._writer, range(len(self.sources)))), self.mixed)
+
     def _with_cuts(self, rows: DataFrame) -> DataFrame:
-        return rows if self.slicing.slices == 1 else rows.withColumn(CUTS, in_first_row(self.cuts))
+        return rows if self.slicing.slices == 1 else rows.withColumn(CUTS, F.when(F.expr(FIRST_ROW), self.cuts))
 
     def _writer(self, number: int) -> BlockWriter:
         return BlockWriter(number, self.sources[number].reader, self.slicing, self.marked)

@@ -42,18 +42,24 @@ class Routed:
 
 
 def routed(rows: int, keys: Ticks | None, ticks: RowTicks | None, cuts: Cuts, slicing: Slicing) -> Routed:
-    """Route so many rows by the hashes of their keys, or all as one bucket. Ticks are needed if there are cuts."""
+    """Route so many rows by the hashes of their keys, or all as one bucket. Ticks are needed if there are cuts.
+
+    The slices of all buckets that are cut go to one task after the other, so that each task has as many. Those of a
+    group begin at the task of its bucket, where it is put together again.
+    """
     buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
     if not cuts.bounds:
         return _whole(np.arange(rows, dtype=np.int32), buckets, slicing.tasks)
     assert ticks is not None
     whole = np.isin(buckets, list(cuts.bounds), invert=True)
     found = [_whole(np.flatnonzero(whole).astype(np.int32), buckets[whole], slicing.tasks)] if whole.any() else []
+    next_task = 0
     for bucket, bounds in cuts.bounds.items():
+        first, next_task = bucket if slicing.groups else next_task, next_task + bounds.size + 1
         mine = np.flatnonzero(buckets == bucket).astype(np.int32)
         if mine.size:
             some = ticks if mine.size == rows else ticks.take(mine)
-            found.append(_cut(mine, some, bounds, bucket, slicing.tasks))
+            found.append(_cut(mine, some, bounds, first, slicing.tasks))
     return found[0] if len(found) == 1 else _together(found)
 
 
@@ -68,8 +74,8 @@ def _whole(rows: Positions, buckets: Ticks, count: int) -> Routed:
     return Routed(rows[order], bits, [Destination(task) for task in range(count)], edges.tolist())
 
 
-def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, bucket: int, tasks: int) -> Routed:
-    """Copies of the rows of one bucket for each of its slices, which go to one task after the other."""
+def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, first: int, tasks: int) -> Routed:
+    """Copies of the rows of one bucket for each of its slices, which go to one task after the other from the first."""
     firsts, lasts = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
     sizes = np.zeros(bounds.size + 1, np.int64)
     number_slices(ticks.low, ticks.high, bounds, firsts, lasts, sizes)
@@ -77,7 +83,7 @@ def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, bucket: int, tasks: in
     copies, bits = np.empty(edges[-1], np.int32), np.empty(edges[-1], np.int8)
     deal_copies(ticks.starts, ticks.ends, bounds, firsts, lasts, edges[:-1].copy(), copies, bits)
     destinations = [
-        Destination((bucket + number) % tasks, number + 1, since, until)
+        Destination((first + number) % tasks, number + 1, since, until)
         for number, (since, until) in enumerate(pairwise([MIN_TICK, *bounds.tolist(), FOREVER]))
     ]
     return Routed(rows[copies], bits, destinations, edges.tolist())

@@ -30,6 +30,11 @@ def suits(spark: SparkSession, algorithm: str, parts: Sequence[JoinPart], column
     )
 
 
+def quoted(name: str) -> str:
+    """A user's column in SQL, whatever its name."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def run_batch_schema(fields: Sequence[T.StructField]) -> T.StructType:
     """The schema of run batches whose pairs have these fields."""
     numbers = T.ArrayType(T.IntegerType(), containsNull=False)
@@ -40,13 +45,18 @@ def run_batch_schema(fields: Sequence[T.StructField]) -> T.StructType:
 def expanded(batches: DataFrame, fields: Sequence[T.StructField], sides: Sequence[str]) -> DataFrame:
     """Write out the pairs: each run of each batch, and each row of the window that belongs to it."""
     values = names(len(fields))[3:]
-    runs = batches.select(FLIP, COUNTS, *values, F.posexplode(FIRSTS).alias("run", "first"))
-    met = F.explode(F.expr(f"sequence(first, first + get({COUNTS}, run) - 1)")).alias("met")
-    pairs = runs.select(FLIP, *values, "run", met)
+    runs = batches.selectExpr(FLIP, COUNTS, *values, f"posexplode({FIRSTS}) AS (run, first)")
+    met = f"explode(sequence(first, first + get({COUNTS}, run) - 1)) AS met"
+    pairs = runs.selectExpr(FLIP, *values, "run", met)
     at = {"left": f"CASE WHEN {FLIP} THEN met ELSE run END", "right": f"CASE WHEN {FLIP} THEN run ELSE met END"}
+    columns = [f"get({value}, {at[side]})" for value, side in zip(values, sides, strict=True)]
+    if not any(field.metadata for field in fields):
+        return pairs.selectExpr(
+            *(f"{text} AS {quoted(field.name)}" for text, field in zip(columns, fields, strict=True))
+        )
     return pairs.select(
         *(
-            F.expr(f"get({value}, {at[side]})").alias(field.name, metadata=field.metadata or {})
-            for value, field, side in zip(values, fields, sides, strict=True)
+            F.expr(text).alias(field.name, metadata=field.metadata or {})
+            for text, field in zip(columns, fields, strict=True)
         )
     )

@@ -64,7 +64,7 @@ class Probing:
         schema = schema.add(REACHES, T.ArrayType(T.LongType(), containsNull=False))
         for name, value in zip(value_names(len(self._values)), self._values, strict=True):
             schema = schema.add(name, T.ArrayType(small.admitted.schema[value].dataType))
-        return sent_to_all(mapped(self.plan.gathered, task, schema))
+        return sent_to_all(mapped(self.plan.gathered, task, schema), schema.names)
 
     @property
     def _values(self) -> list[str]:

@@ -7,19 +7,22 @@ of which sides it must be known what has no partner, are told to it.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from timeloom.engines.spark.cluster.sizes import Spread, estimated_bytes
+from timeloom.engines.spark.cluster.sizes import Estimate, Spread, all_within, estimate
 from timeloom.engines.spark.cluster.strategy import Strategy, broadcast_threshold, choose_strategy
 from timeloom.engines.spark.columns.keys import aligned, key_hashes, no_key
 from timeloom.engines.spark.columns.packing import Packing
 from timeloom.engines.spark.columns.periods import period_writer
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.exchange.distribution import Distribution, Sent
+from timeloom.engines.spark.exchange.forecast import row_bytes
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.matching import index_probe
 from timeloom.engines.spark.matching.pair_columns import PairColumns
 from timeloom.engines.spark.matching.residual import NOTHING, Residual
 from timeloom.engines.spark.matching.tasks import Matcher
@@ -33,6 +36,13 @@ from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import Axis
+
+ALONE_BYTES = 1 << 20
+"""Two sides that have no more bytes together, and are merely read, are taken by one task whole."""
+
+
+ALONE = f"both sides have no more than {ALONE_BYTES:,} bytes together, so one task reads and takes them"
+"""Why there is one task."""
 
 
 class Asked(Protocol):
@@ -127,9 +137,20 @@ class JoinInputs:
         return Packing.of(self.sides.left.schema, self.sides.right.schema, (left, right))
 
     @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """What Spark knows of each side's columns, without running anything."""
+        return {side.side: estimate(side.rows.selectExpr(*self.packing.own(side))) for side in self.sides.both}
+
+    @property
     def sizes(self) -> "dict[str, int | None]":
-        """What Spark estimates each side's columns to take, without running anything."""
-        return {side.side: estimated_bytes(side.rows.select(*self.packing.own(side))) for side in self.sides.both}
+        """What Spark estimates each side's columns to take."""
+        return {side: found.size for side, found in self.estimates.items()}
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether one task reads and takes both sides: they are small, and nothing else is asked for."""
+        free, limit = self.asked == "auto" and self.slices is None, min(ALONE_BYTES, index_probe.LARGE_BYTES)
+        return free and all_within(self.estimates.values(), limit)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -145,6 +166,8 @@ class JoinInputs:
     @cached_property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
+        if self.alone:
+            return Slicing(1, 1, alone=True)
         found = Slicing(
             self.spread.partitions,
             self.spread.cores,
@@ -156,7 +179,7 @@ class JoinInputs:
     @cached_property
     def plan(self) -> "Distribution | Broadcast":
         """The plan that brings rows to tasks."""
-        return self._broadcast() if self.strategy.name == "broadcast" else self._distributed()
+        return self._broadcast() if self.strategy.name == "broadcast" and not self.alone else self._distributed()
 
     def pairs(self, writer: PeriodWriter) -> PairColumns:
         """The columns of pairs, as tasks have them."""
@@ -173,9 +196,19 @@ class JoinInputs:
     @property
     def undecided(self) -> tuple[str, ...]:
         """The sides with rows to be decided of which several tasks may have copies."""
+        if self.alone:
+            return ()
         if self.strategy.name == "broadcast":
             return tuple(side for side in self.decided if side == self.strategy.small)
         return self.decided if self.slicing.slices > 1 else ()
+
+    def forecast(self) -> dict[str, Any]:
+        """What the plan would cost, from a sample of the rows."""
+        if isinstance(self.plan, Distribution):
+            return self.plan.exchange.forecast(row_bytes(self.packing.arrow))
+        small = self.sizes[self.strategy.small]
+        memory = None if small is None else small + CHUNK_BYTES
+        return {"expected copies": 1.0, "bytes shuffled": 0, "largest task memory": memory}
 
     def _broadcast(self) -> Broadcast:
         left, right = (self._sent(side, "0") for side in self.sides.both)

@@ -104,7 +104,7 @@ class JoinResult:
     def probes(self) -> bool:
         """Whether rows of the large side are searched for in SQL."""
         sizes, strategy, sides = self.inputs.sizes, self.inputs.strategy, self.inputs.sides
-        if strategy.name != "broadcast" or sides.keys or not self.runs:
+        if strategy.name != "broadcast" or self.inputs.alone or sides.keys or not self.runs:
             return False
         streamed = sizes["left" if strategy.small == "right" else "right"]
         return probing.suits(sides.policy, self.inputs.parts, sizes[strategy.small], streamed)

@@ -7,6 +7,7 @@ sample that says where groups are cut. `chain_parts` says why no row needs an id
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,13 +15,14 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.keys import no_key, shared_hashes
 from timeloom.engines.spark.columns.packing import packed_columns, shared_positions
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.blocks import BLOCK
+from timeloom.engines.spark.exchange.forecast import row_bytes
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.chain_columns import Traced
@@ -91,7 +93,7 @@ class Chain:
         """The plan of the result, with these columns."""
         task = ChainTask(self.arrivals, self.how, self.algorithm, tuple(columns), schema, writer, self._asked())
         rows = self.sent()
-        if self.arrivals.sliced and self.how != "inner":
+        if self.arrivals.sliced and self.how != "inner" and not isinstance(rows, Piped):
             require_one_reading(self.inputs)
             rows = self._with_first_starts(rows)
         return mapped(rows, task, schema)
@@ -106,11 +108,20 @@ class Chain:
         held(self.where, dict(zip(names, empty.columns, strict=True)), 0)
         return Asked(self.where, tuple(zip(names, self.outputs(columns), strict=True)))
 
-    def sent(self) -> DataFrame:
+    def sent(self) -> DataFrame | Piped:
         """The rows of all tables, shuffled: whole, a copy for each slice."""
+        return self.exchange.rows()
+
+    def forecast(self) -> dict[str, Any]:
+        """What sending the rows would cost, from a sample of them."""
+        return self.exchange.forecast(max(row_bytes(table.schema) for table in self.arrivals.tables) + 16)
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange of all tables."""
         common = [*([KEY] if self.keys[0] else []), START, END, *([FAULT] if self._judging else [])]
         mixed = tuple((*common, *table.schema.names) for table in self.arrivals.tables)
-        return Exchange(tuple(map(self._source, range(len(self.inputs)))), self.slicing, mixed=mixed).rows()
+        return Exchange(tuple(map(self._source, range(len(self.inputs)))), self.slicing, mixed=mixed)
 
     @property
     def _judging(self) -> bool:
@@ -130,7 +141,7 @@ class Chain:
         together = f"aggregate(collect_list({BLOCK}), X'', (a, b) -> concat(a, b))"
         gathered = found.agg(F.expr(together).alias(FIRSTS))
         joined = rows.join(F.broadcast(gathered), F.lit(True))
-        return joined.withColumn(FIRSTS, in_first_row(F.col(FIRSTS)))
+        return joined.withColumn(FIRSTS, F.expr(in_first_row(FIRSTS)))
 
     @cached_property
     def _hashes(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
+from timeloom.engines.spark.cluster.workers import Piped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.columns.ticks import literal
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.blocks import Block, received
+from timeloom.engines.spark.exchange.forecast import row_bytes
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns, numbers
@@ -75,8 +78,18 @@ class GroupedRows:
             return None
         return Judgement(self.verb, self.admitted.period, self.admitted.policy)
 
-    def sent(self) -> DataFrame:
+    def sent(self) -> DataFrame | Piped:
         """The rows, shuffled: ticks, and the columns under the names that the admission gave them."""
+        return self.exchange.rows()
+
+    def forecast(self) -> dict[str, Any]:
+        """What sending the rows would cost, from a sample of them."""
+        schema = T.StructType([self.admitted.schema[name] for name in self.columns])
+        return self.exchange.forecast(row_bytes(to_arrow_schema(schema)) + 16)
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange of the rows."""
         columns = [self.admitted.column(name) for name in self.columns]
         faults = {} if self.judgement is None else {FAULT: fault(self.admitted)}
         rows = self._ticked(
@@ -85,7 +98,7 @@ class GroupedRows:
         timed = self._ticked([]).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(), self.judgement)
         source = Source(rows if self.by else rows.drop(KEY), timed, (START, END), KEY, reader)
-        return Exchange((source,), self.slicing).rows()
+        return Exchange((source,), self.slicing)
 
     def _key(self) -> str:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"

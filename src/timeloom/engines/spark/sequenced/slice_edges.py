@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import sent_by_number
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import InTurn, Piped, mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, block_row, received
 from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
@@ -76,8 +76,10 @@ class EdgeTask:
             yield from self.writer.write(*self.join(*_with_ticks(pa.concat_tables(cut))))
 
 
-def joined(rows: DataFrame, task: SliceTask, edges: EdgeTask, schema: T.StructType) -> DataFrame:
-    """The plan of both steps."""
+def joined(rows: DataFrame | Piped, task: SliceTask, edges: EdgeTask, schema: T.StructType) -> DataFrame:
+    """The plan of both steps. Where one task has all rows, it takes both."""
+    if isinstance(rows, Piped):
+        return mapped(Piped(rows.frame, InTurn(rows.task, task)), edges, schema)
     blocks = mapped(rows, task, BLOCKS)
     return mapped(sent_by_number(blocks, task.delivery.tasks, TASK), edges, schema)
 

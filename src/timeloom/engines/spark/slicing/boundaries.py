@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE = 10_000
-"""Rows in the sample; one Arrow batch by Spark's default."""
+"""Rows in the sample of a join in few slices; one Arrow batch by Spark's default."""
+
+SAMPLED_PER_SLICE = 500
+"""With so many sampled rows a slice, the largest of 10,000 slices is about a quarter above the mean."""
 
 COPIES = 4.0
 """With more copies of a row than this, on average, fewer slices are made."""
@@ -17,6 +20,9 @@ SAMPLED_BYTES = 1 << 19
 
 LEAST_SHARE, USUAL_SHARE = 1 / 128, 1 / 32
 """Of large inputs, and of those whose size is unknown, so much is ranked."""
+
+RANKED_BYTES = 1 << 30
+"""No more bytes than this are ranked, however large inputs are: one task sorts them."""
 
 PAIRS_PER_ROW = 20.0
 """A row that is sent to a task costs about as much as so many pairs that come back."""
@@ -36,7 +42,13 @@ def sampled_share(sizes: Collection[int | None]) -> float:
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return USUAL_SHARE
-    return float(np.clip(SAMPLED_BYTES / max(1, sum(known)), LEAST_SHARE, 1.0))
+    total = max(1, sum(known))
+    return float(np.clip(SAMPLED_BYTES / total, min(LEAST_SHARE, RANKED_BYTES / total), 1.0))
+
+
+def sample_size(slices: int) -> int:
+    """How many rows the sample has at most, for so many slices."""
+    return max(SAMPLE, SAMPLED_PER_SLICE * slices)
 
 
 def favour(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -45,10 +57,10 @@ def favour(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int
 
 
 def stand_for(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], rank: NDArray[np.int64], share: float
+    starts: NDArray[np.int64], ends: NDArray[np.int64], rank: NDArray[np.int64], share: float, size: int = SAMPLE
 ) -> NDArray[np.float64]:
-    """How many rows each sampled one stands for; the sample has a share of the rows, or is full."""
-    below = share if rank.size < SAMPLE else (float(rank.max()) + 1) / RANKS
+    """How many rows each sampled one stands for; the sample has a share of the rows, or is full with so many."""
+    below = share if rank.size < size else (float(rank.max()) + 1) / RANKS
     counts: NDArray[np.float64] = np.maximum(1.0, 1 / (below * 2.0 ** favour(starts, ends)))
     return counts
 
@@ -81,10 +93,41 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
     if weights is None:
         at = np.arange(1, slices) * points.size // slices
     else:
-        before = np.cumsum(weights[order]) - weights[order]
-        at = np.searchsorted(before, weights.sum() * np.arange(1, slices) / slices).clip(max=points.size - 1)
+        spread = bounded(ordered, weights[order], slices)
+        before = np.cumsum(spread) - spread
+        at = np.searchsorted(before, spread.sum() * np.arange(1, slices) / slices).clip(max=points.size - 1)
+        at = _between_ticks(ordered, before, at)
     picked = np.unique(ordered[at])
     found: NDArray[np.int64] = picked[picked > ordered[0]]
+    return found
+
+
+def _between_ticks(points: NDArray[np.int64], before: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places within a tick that has several rows moved to its nearer end: where it begins, or where the next does."""
+    first, after = (np.searchsorted(points, points[at], side=side) for side in ("left", "right"))
+    last = after.clip(max=points.size - 1)
+    nearer: NDArray[np.int64] = np.where(2 * before[at] > before[first] + before[last], last, first)
+    return nearer
+
+
+def bounded(points: NDArray[np.int64], weights: NDArray[np.float64], slices: int) -> NDArray[np.float64]:
+    """Weights of sorted points of which no tick has more than a slice's share.
+
+    A tick cannot be cut. If one weighs more than a slice should, it is a slice of its own, and the other slices have
+    equal shares of the rest; otherwise nearly all boundaries would fall into that tick, and none elsewhere.
+    """
+    first = np.flatnonzero(np.diff(points, prepend=points[0] - 1))
+    ticks = np.add.reduceat(weights, first)
+    heavy = np.zeros(ticks.size, np.bool_)
+    share = 0.0
+    while heavy.sum() < min(slices, ticks.size):
+        share = ticks[~heavy].sum() / (slices - heavy.sum())
+        more = ~heavy & (ticks > share)
+        if not more.any():
+            break
+        heavy |= more
+    scale = np.where(heavy & (ticks > share), share / ticks, 1.0)
+    found: NDArray[np.float64] = weights * np.repeat(scale, np.diff(first, append=points.size))
     return found
 
 

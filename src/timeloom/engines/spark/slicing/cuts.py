@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from timeloom.engines.spark.slicing.boundaries import stand_for
+from timeloom.engines.spark.slicing.boundaries import sample_size, stand_for
 from timeloom.engines.spark.slicing.sample import SAMPLED
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
@@ -38,6 +40,15 @@ class Cuts:
         return json.dumps({bucket: bounds.tolist() for bucket, bounds in self.bounds.items()})
 
 
+class Sampled(NamedTuple):
+    """Sampled rows: where they must be present, the hashes of their keys, and how many rows each stands for."""
+
+    low: Ticks
+    high: Ticks
+    keys: Ticks
+    counts: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class CutTask:
     """Turns a sample of the rows of all sources into one row; ``ranges`` are the tick ranges of each source."""
@@ -47,6 +58,15 @@ class CutTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Choose the cuts."""
+        cuts = self.chosen(self.read(batches))
+        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()])], names=[CUTS])
+
+    def chosen(self, sample: "Sampled") -> Cuts:
+        """The cuts that a sample asks for."""
+        return Cuts(self.slicing.choose(sample.low, sample.high, sample.keys, sample.counts))
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> "Sampled":
+        """The sampled rows that must be present somewhere."""
         table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE)])
         source, start, end, key, rank = (np.asarray(table[name].combine_chunks()) for name in SAMPLED)
         low, high = np.empty(start.size, np.int64), np.empty(start.size, np.int64)
@@ -54,6 +74,6 @@ class CutTask:
             mine = source == number
             low[mine], high[mine] = found.of(start[mine], end[mine])
         some = low <= high
-        counts = stand_for(start, end, rank, self.slicing.share)[some]
-        cuts = Cuts(self.slicing.choose(low[some], high[some], key[some], counts))
-        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()])], names=[CUTS])
+        size = sample_size(self.slicing.slices)
+        counts = stand_for(start, end, rank, self.slicing.share, size)[some]
+        return Sampled(low[some], high[some], key[some], counts)

@@ -6,17 +6,16 @@ The rows whose numbers have the smallest hashes are the sample, so that only per
 from collections.abc import Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.cluster.readings import reuses
-from timeloom.engines.spark.slicing.boundaries import FAVOURED, RANKS, SAMPLE
+from timeloom.engines.spark.slicing.boundaries import FAVOURED, RANKS
 
 SAMPLED = ("source", "start", "end", "key", "rank")
 """The columns of a sample."""
 
-PARTITION_ROWS = 2**33
-"""``monotonically_increasing_id`` numbers the rows of each partition from a multiple of this."""
+FIRST_ROW = f"monotonically_increasing_id() % {2**33} = 0"
+"""Whether a row is the first of its partition, in SQL: rows of each are numbered from such a multiple."""
 
 
 def sampled(rows: DataFrame, source: int, ticks: tuple[str, str], key: str, share: float) -> DataFrame:
@@ -39,15 +38,15 @@ def sampled(rows: DataFrame, source: int, ticks: tuple[str, str], key: str, shar
     return sample if share == 1 else sample.where(f"rank < {int(share * RANKS)}L")
 
 
-def least_ranks(samples: Sequence[DataFrame]) -> DataFrame:
+def least_ranks(samples: Sequence[DataFrame], size: int) -> DataFrame:
     """Of the samples of all sources, at most so many rows with the least ranks, in one partition.
 
     Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
     """
     together = reduce(lambda one, other: one.unionAll(other), samples)
-    return together.orderBy("rank").limit(SAMPLE).coalesce(1)
+    return together.orderBy("rank").limit(size).coalesce(1)
 
 
-def in_first_row(value: Column) -> Column:
-    """A value in the first row of each partition; null in all others."""
-    return F.when(F.expr(f"monotonically_increasing_id() % {PARTITION_ROWS} = 0"), value)
+def in_first_row(value: str) -> str:
+    """A value, in SQL, in the first row of each partition; null in all others."""
+    return f"CASE WHEN {FIRST_ROW} THEN {value} END"

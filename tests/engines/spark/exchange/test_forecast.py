@@ -1,0 +1,57 @@
+"""What a plan would cost, from the sample by which it would cut time: asked for, against the rows themselves."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import timeloom as tl
+from timeloom.engines.spark.exchange.forecast import row_bytes
+from timeloom.errors import UsageError
+
+ROWS = pa.table({"key": [1, 2] * 60, "start": range(120), "end": range(3, 123)})
+
+CALLS = {
+    "join in slices": lambda left, right: (tl.join, left, right, {"strategy": "slices"}),
+    "join by keys": lambda left, right: (tl.join, left, right, {"on": "key", "strategy": "keys"}),
+    "count_join": lambda left, right: (tl.count_join, left, right, {"strategy": "slices"}),
+    "temporal_join": lambda left, right: (tl.temporal_join, left, right, {"on": "key"}),
+    "outer temporal_join": lambda left, right: (tl.temporal_join, left, right, {"how": "full"}),
+    "temporal_antijoin": lambda left, right: (tl.temporal_antijoin, left, right, {}),
+    "temporal_aggregate": lambda left, right: (tl.temporal_aggregate, left, {"n": "count"}, {"by": "key"}),
+    "coalesce": lambda left, right: (tl.coalesce, left, {"by": "key"}),
+    "gaps": lambda left, right: (tl.gaps, left, {}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_sample_tells_rows_copies_bytes_and_the_largest_task(name, spark):
+    frames = spark.createDataFrame(ROWS), spark.createDataFrame(ROWS)
+    verb, *tables, options = CALLS[name](*frames)
+    assert "expected copies" not in tl.explain(verb, *tables, **options).facts
+    plan = tl.explain(verb, *tables, sample=True, **options)
+    inputs = sum(table in frames for table in tables if not isinstance(table, dict))
+    assert plan["sampled rows stand for"] == inputs * ROWS.num_rows
+    assert 1 <= plan["expected copies"] <= 4
+    assert plan["bytes shuffled"] >= plan["sampled rows stand for"] * 16
+    assert ROWS.num_rows / 10 <= plan["largest task rows"] <= inputs * ROWS.num_rows
+    assert plan["largest task over mean"] >= 1
+    assert plan["largest task memory"] > 0
+
+
+def test_a_broadcast_copies_nothing_and_small_tables_are_one_task(spark):
+    frame = spark.createDataFrame(ROWS)
+    sent = tl.explain(tl.join, frame, frame, strategy="broadcast", sample=True)
+    assert (sent["expected copies"], sent["bytes shuffled"]) == (1.0, 0)
+    assert "count_join lists no pairs" in str(sent)
+
+
+def test_local_tables_have_no_sample_to_look_at():
+    with pytest.raises(UsageError, match="sample=True is for calls on Spark"):
+        tl.explain(tl.join, ROWS, ROWS, sample=True)
+
+
+def test_row_bytes_of_fixed_and_other_types():
+    assert row_bytes(pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.bool_()), ("d", pa.int32())])) == 32
+    assert row_bytes(pa.schema([("a", pa.null())])) >= 1
+    assert row_bytes(pa.schema([("a", pa.list_(pa.int8()))])) == 20
+    assert np.isfinite(row_bytes(pa.schema([("a", pa.decimal128(10, 2))])))

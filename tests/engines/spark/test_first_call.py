@@ -1,0 +1,98 @@
+"""What makes a first call slow, by counts: calls to the JVM, tasks and shuffles, what tasks import too early."""
+
+import io
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from benchmarks.spark_counters import JvmCalls
+
+import timeloom as tl
+
+ROWS = pa.table({"key": [1, 2] * 50, "price": range(100), "start": range(100), "end": range(5, 105)})
+
+CALLS = {
+    "join": (lambda left, right: tl.join(left, right, columns=["price", "price_right"]), 170),
+    "join on a key": (lambda left, right: tl.join(left, right, on="key", columns=["price", "price_right"]), 185),
+    "left join": (lambda left, right: tl.join(left, right, how="left"), 185),
+    "join in slices": (lambda left, right: tl.join(left, right, strategy="slices"), 370),
+    "temporal_join": (lambda left, right: tl.temporal_join(left, right, on="key"), 170),
+    "outer temporal_join": (lambda left, right: tl.temporal_join(left, right, on="key", how="left"), 220),
+    "temporal_antijoin": (tl.temporal_antijoin, 200),
+    "count_join": (tl.count_join, 185),
+    "temporal_aggregate": (lambda left, right: tl.temporal_aggregate(left, {"n": "count"}, by="key"), 85),
+    "coalesce": (lambda left, right: tl.coalesce(left, by="key"), 85),
+    "gaps": (lambda left, right: tl.gaps(left), 85),
+}
+"""Calls, and how many round trips to the JVM their plans may take: about what they take, not what would be nice."""
+
+IN_ONE_TASK = [name for name in CALLS if name != "join in slices"]
+
+SAMPLING = """
+import sys
+import pyarrow as pa
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.exchange.prefilter import SmallSide
+from timeloom.engines.spark.slicing.cuts import CutTask
+from timeloom.engines.spark.slicing.join_parts import cover
+from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.model.names import relation
+from timeloom.model.period import Period
+from timeloom.model.policy import Policy
+from timeloom.model.ticks import Axis
+
+parts = cover(relation("intersects").boxes(Axis.INTEGER))
+sample = {"source": [0, 1], "start": [1, 2], "end": [4, 5], "key": [0, 0], "rank": [1, 2]}
+task = CutTask(Slicing(2, 2), (PartRange("left", parts), PartRange("right", parts)))
+assert list(task(iter([pa.RecordBatch.from_pydict(sample)])))
+small = SmallSide(SideLayout("right", Period("p0", "p1"), "p0", "p1", ()), parts, Policy())
+assert list(small(iter([pa.RecordBatch.from_pydict({"p0": [1, 2], "p1": [3, 4]})])))
+print(sorted({"numba", "llvmlite", "pyspark.sql.connect"} & set(sys.modules)))
+"""
+
+
+@pytest.fixture(scope="module")
+def sides(spark, tmp_path_factory):
+    """Two small tables whose size Spark knows."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name in ("left", "right"):
+        pq.write_table(ROWS, folder / f"{name}.parquet")
+    return tuple(spark.read.parquet(str(folder / f"{name}.parquet")) for name in ("left", "right"))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_plans_take_few_calls_to_the_jvm(name, sides):
+    call, most = CALLS[name]
+    call(*sides)
+    with JvmCalls() as calls:
+        call(*sides)
+    assert calls.count <= most
+
+
+@pytest.mark.parametrize("name", IN_ONE_TASK)
+def test_one_task_takes_small_tables_and_nothing_is_shuffled(name, sides):
+    text = io.StringIO()
+    with redirect_stdout(text):
+        CALLS[name][0](*sides).explain()
+    plan = text.getvalue()
+    assert (plan.count("Exchange"), plan.count("MapInArrow")) == (0, 1), plan
+
+
+def test_plans_and_so_the_ui_call_tasks_by_name(sides):
+    text = io.StringIO()
+    with redirect_stdout(text):
+        CALLS["join"][0](*sides).explain()
+        CALLS["join in slices"][0](*sides).explain()
+    assert {"timeloom_RunTask", "timeloom_CutTask", "timeloom_BlockWriter"} <= set(
+        re.findall(r"timeloom_\w+", text.getvalue())
+    )
+
+
+def test_tasks_that_choose_cuts_or_gather_a_small_side_do_without_the_compiler():
+    done = subprocess.run([sys.executable, "-c", SAMPLING], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
