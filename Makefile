@@ -28,10 +28,13 @@ check: $(READY) ## lint, formatting, types (of tests and benchmarks, too), impor
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-docs: $(READY) ## build the site in out/site: strict, every link checked, nothing loaded from elsewhere
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[docs]"
+docs: $(READY) $(VENV)/.docs ## build the site in out/site: strict, every link checked, nothing loaded from elsewhere
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@$(BIN)/python scripts/site/check.py out/site
+
+$(VENV)/.docs: $(READY)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
+	@touch $@
 
 pictures: $(READY) ## make the pictures of the documentation anew, from the code of its pages
 	@PYTHONPATH=tests $(BIN)/python -m pages
