@@ -148,3 +148,14 @@ def test_sessions(data, place):
 
 def test_the_last_instant_is_after_all_events():
     assert END > LATEST
+
+
+def test_columns_without_values_take_the_type_they_had():
+    """End events carry no values; a batch of them alone has a column without a type."""
+    load = StreamAggregate({"total": ("mw", "sum")})
+    load.push(pa.table({"id": [1], "time": [0], "event": ["start"], "mw": [40]}))
+    ended = pa.table({"id": [1], "time": [6], "event": ["end"], "mw": pa.nulls(1)})
+    found = [*load.push(ended).to_pylist(), *load.close().to_pylist()]
+    assert [(row["start"], row["end"], row["total"]) for row in found] == [(0, 6, 40)]
+    with pytest.raises(tl.InvalidInputError, match="keep one type"):
+        load.push(pa.table({"id": [2], "time": [7], "event": ["start"], "mw": ["x"]}))

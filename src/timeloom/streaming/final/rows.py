@@ -152,6 +152,7 @@ def read_rows(frame: object, role: Role, known: "StreamRows | None" = None) -> R
         verdicts[(verdicts == ACCEPTED) & np.asarray(table[name].is_null())] = NO_KEY
     rows = table.select(kept)
     if known is not None:
+        rows = _without_values_as_known(rows, known.live.table.schema)
         _require_same(rows.schema, known.live.table.schema, role.name)
     batch, bad = Batch(rows, first, starting, last), verdicts != ACCEPTED
     refused = Refused.of(batch, verdicts, role)._replace(timeless=null[bad])
@@ -163,6 +164,15 @@ def _ends(column: pa.ChunkedArray, kind: TimeType, name: str, side: str) -> Tick
     same_axis(kind, TimeType.of(column.type, name, side))
     last, is_open = column_ticks(column, kind, truncate=False)
     return np.where(is_open, FOREVER, last)
+
+
+def _without_values_as_known(rows: pa.Table, known: pa.Schema) -> pa.Table:
+    """Columns in which nothing stands, such as those of end events, have no type of their own: they take the known."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_null(field.type) and field.name in known.names:
+            kind = known.field(field.name).type
+            rows = rows.set_column(at, field.with_type(kind), rows.column(at).cast(kind))
+    return rows
 
 
 def _require_same(found: pa.Schema, known: pa.Schema, side: str) -> None:
