@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs pictures lowest oldest bench reproduce fuzz stress browser kills clean
+.PHONY: help setup demo test check docs pictures lowest oldest bench reproduce fuzz stress browser kills postgres clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ browser: $(READY) ## look at every kind of report in a browser; pictures of them
 
 kills: $(READY) ## kill -9 a running stream at random instants and look for lost events: make kills TIMES=20 SEED=1
 	@PYTHONPATH=tests $(BIN)/python -m kills --times $(or $(TIMES),20) $(if $(SEED),--seed $(SEED))
+
+postgres: $(READY) ## write a pipeline's result to a real PostgreSQL: apt-get install postgresql libpostgresql-jdbc-java
+	@$(BIN)/python -m pytest -m postgres tests/pipeline
 
 clean: ## remove the environment and all caches
 	@rm -rf $(VENV) $(VENV)-lowest $(VENV)-oldest .mypy_cache .ruff_cache out

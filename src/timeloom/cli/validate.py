@@ -32,5 +32,5 @@ def command(state: State, file: str, engine: str | None) -> None:
     if isinstance(found, Stream):
         click.echo(f"{file}: sound; a stream into {found.sink.format}")
         return
-    parts = f"{len(found.sources)} sources, {len(found.steps)} steps, {len(found.sinks)} sinks"
+    parts = f"{len(found.sources)} sources, {len(found.steps)} steps, {len(found.all_sinks)} sinks"
     click.echo(f"{file}: sound; {parts}, {found.engine} engine")

@@ -76,6 +76,9 @@ def hide_settings(pipeline: Pipeline | Stream, cluster: Cluster | None, secrets:
         for source in pipeline.sources.values():
             secrets.hide_address(source.url)
             secrets.hide_settings(source.options)
+        for store in pipeline.stores.values():
+            secrets.hide_address(store.url)
+            secrets.hide_settings(store.options)
 
 
 def _run(
@@ -97,10 +100,12 @@ def _run(
             files.open(outputs)
             chosen = make_engine(pipeline, cluster, spark, outputs.scratch)
             record.about = chosen.about
-            Run(pipeline, chosen, record, watcher, outputs).go(targets)
+            run = Run(pipeline, chosen, record, watcher, outputs)
+            run.go(targets)
             record.status, record.seconds = "done", round(time.perf_counter() - begun, 3)
             data = secrets.mask_all(record.as_data())
             files.stage(data)
+            run.deliver()
             outputs.commit()
         except BaseException as error:
             record.status = "failed" if isinstance(error, Exception) else "interrupted"

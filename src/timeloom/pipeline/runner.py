@@ -17,7 +17,9 @@ from timeloom.operators.registry import verbs
 from timeloom.pipeline.definition.calls import Periods, Shown, call_options, needed_steps, result_periods, uses
 from timeloom.pipeline.definition.faults import one_line
 from timeloom.pipeline.definition.models import Pipeline, Sink, Source, Step
+from timeloom.pipeline.definition.paths import address_of
 from timeloom.pipeline.definition.queries import may_vary
+from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.engine import Engine, Judged
 from timeloom.pipeline.expectations import meet
 from timeloom.pipeline.outputs.merging import merge_old
@@ -60,9 +62,12 @@ class Run:
         self.listings: dict[str, tuple[str, Listing]] = {}
         self.admitted: dict[str, int] = {}
         self.subjects = Subjects()
+        self.waiting: dict[str, tuple[Store, Any, int]] = {}
 
     def go(self, targets: dict[str, Target]) -> None:
         """Stage everything; outputs change when the caller commits them."""
+        for store in self.pipeline.stores.values():
+            self.engine.require(store)
         for name, source in self.pipeline.sources.items():
             self._read(name, source)
         for name in self.pipeline.sources:
@@ -70,7 +75,7 @@ class Run:
         for name in needed_steps(self.pipeline):
             self._step(name, self.pipeline.steps[name])
             self._write_sinks_of(name, targets)
-        order = list(self.pipeline.sinks)
+        order = list(self.pipeline.all_sinks)
         self.record.sinks.sort(key=lambda sink: order.index(sink.name))
         for name, (place, listing) in self.listings.items():
             require_same(name, listing, self.engine.listing(place))
@@ -220,6 +225,10 @@ class Run:
             if sink.table == table:
                 self._write(name, sink, targets[name])
                 self._used(table)
+        for name, store in self.pipeline.stores.items():
+            if store.table == table:
+                self._settle(name, store)
+                self._used(table)
 
     def _write(self, name: str, sink: Sink, target: Target) -> None:
         place = self.pipeline.told(str(target.named))
@@ -235,19 +244,46 @@ class Run:
                     f"{name!r} was written; nothing was changed, run it again when the source is at rest"
                 )
             record.bytes = size_of(target.staging)
-            self._draw(record, frame, sink, target)
+            self._draw(record, frame, sink, target.staging)
             merge_old(sink, target.path, target.staging)
         for step in self.record.steps:
             if step.name == sink.table and step.rows is None:
                 step.rows = record.rows
 
-    def _draw(self, record: SinkRecord, frame: Any, sink: Sink, target: Target) -> None:
+    def _settle(self, name: str, store: Store) -> None:
+        """Compute what goes to a store, which is written when all else is certain."""
+        record = SinkRecord(name, store.table, store.place, store.format, store.mode, title=store.title or "")
+        self.record.sinks.append(record)
+        with self._timed(f"sink {name}", record, lambda: f"{record.rows:,} rows"):
+            frame, record.rows = self.engine.settle(self.frames[store.table])
+            self._draw(record, frame, None, None)
+        self.waiting[name] = store, frame, record.rows
+        for step in self.record.steps:
+            if step.name == store.table and step.rows is None:
+                step.rows = record.rows
+
+    def deliver(self) -> None:
+        """Write to all stores, one after the other; each commits by itself."""
+        done: list[str] = []
+        for name, (store, frame, rows) in self.waiting.items():
+            self.watcher.begin(f"store {name}")
+            try:
+                place = self.pipeline.place(store.path) if store.path else ""
+                self.engine.deliver(frame, store, place and address_of(place), rows)
+            except Exception as error:
+                if done:
+                    error.add_note(f"changed already: {', '.join(done)}; all other outputs are as they were")
+                raise
+            done.append(name)
+            self.watcher.end(f"store {name}: {rows:,} rows")
+
+    def _draw(self, record: SinkRecord, frame: Any, sink: Sink | None, staging: Path | None) -> None:
         """Show a few rows, and draw all of them; what the sample has whole is not asked for again."""
-        sample = self.engine.sample(frame, sink, target.staging, SAMPLE_ROWS)
-        periods = self.shown[sink.table]
-        show_sample(record, sample, periods, self.subjects.keys[sink.table], self.subjects.counted[sink.table])
+        sample = self.engine.sample(frame, sink, staging, SAMPLE_ROWS)
+        periods = self.shown[record.table]
+        show_sample(record, sample, periods, self.subjects.keys[record.table], self.subjects.counted[record.table])
         whole = record.rows <= sample.num_rows
-        measures = LocalMeasures(sample) if whole else self.engine.measures(frame, sink, target.staging)
+        measures = LocalMeasures(sample) if whole else self.engine.measures(frame, sink, staging)
         self.subjects.draw(record, sample, next(iter(periods), None), measures)
 
     def _written(self, frame: Any, sink: Sink, target: Target) -> int:

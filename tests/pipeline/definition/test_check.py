@@ -93,7 +93,7 @@ def test_a_tilde_that_names_no_user_is_part_of_a_name(tmp_path):
         ("out/pairs.parquet", "a.csv", "sinks.pairs.path: this path and that of source a overlap"),
         ("out/pairs.parquet", "out/counted/x.csv", "this path and that of sink pairs overlap"),
         ("out/pairs.parquet}", "out/pairs, format: parquet, mode: append}", "mode append needs batch"),
-        ("out/pairs.parquet}", "s3://b/pairs.parquet}", "a sink is a path that can be renamed"),
+        ("out/pairs.parquet}", "s3://b/pairs.parquet, mode: overwrite}", "cannot be replaced at once"),
         (
             "out/pairs.parquet",
             "'${NOWHERE}/x.parquet'",

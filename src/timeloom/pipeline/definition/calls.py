@@ -17,7 +17,7 @@ Shown = dict[str, list[Period]]
 
 def needed_steps(pipeline: Pipeline) -> list[str]:
     """The steps that sinks need, each after those it needs itself, otherwise in the order of the file."""
-    wanted = {sink.table for sink in pipeline.sinks.values()}
+    wanted = {sink.table for sink in pipeline.all_sinks.values()}
     for name in reversed(_each_after_its_needs(pipeline)):
         if name in wanted:
             wanted.update(pipeline.steps[name].needs)
@@ -41,7 +41,7 @@ def _each_after_its_needs(pipeline: Pipeline) -> list[str]:
 def uses(pipeline: Pipeline) -> dict[str, int]:
     """How many steps and sinks take each table."""
     takers = [pipeline.steps[name].needs for name in needed_steps(pipeline)]
-    takers += [[sink.table] for sink in pipeline.sinks.values()]
+    takers += [[sink.table] for sink in pipeline.all_sinks.values()]
     count: dict[str, int] = {}
     for names in takers:
         for name in names:

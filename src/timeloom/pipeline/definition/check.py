@@ -14,6 +14,7 @@ from timeloom.pipeline.definition.places import check_places
 from timeloom.pipeline.definition.secrets import Secrets
 from timeloom.pipeline.definition.statements import KEY
 from timeloom.pipeline.definition.steps import check_step
+from timeloom.pipeline.definition.stores import Store, is_store, store_format
 
 _TOP = ("name", "engine", "sources", "steps", "sinks", "quarantine", "report", "spark", KEY)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -45,7 +46,13 @@ def check_pipeline(document: Document, engine: str | None = None) -> Pipeline:
     steps = {
         name: check_step(document, name, part, tables) for name, part in _section(document, "steps", optional=True)
     }
-    sinks = {name: _sink(document, name, part, tables) for name, part in _section(document, "sinks")}
+    found = {name: _sink(document, name, part, tables) for name, part in _section(document, "sinks")}
+    stores = {name: sink for name, sink in found.items() if isinstance(sink, Store)}
+    sinks = {name: sink for name, sink in found.items() if not isinstance(sink, Store)}
+    for name in stores if chosen == "local" else ():
+        document.blame(
+            ("sinks", name), "tables, databases and stores are written by Spark; take engine: spark", key=True
+        )
     for name in steps:
         if name in sources:
             document.blame(("steps", name), "a source has this name, too; rename one of them", key=True)
@@ -61,7 +68,7 @@ def check_pipeline(document: Document, engine: str | None = None) -> Pipeline:
         "spark": _optional(document, "spark", Cluster) or Cluster(),
     }
     document.finish()
-    return Pipeline.model_validate({**rest, "sources": sources, "steps": steps, "sinks": sinks})
+    return Pipeline.model_validate({**rest, "sources": sources, "steps": steps, "sinks": sinks, "stores": stores})
 
 
 def check_keys(document: Document, at: At, data: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -94,13 +101,15 @@ def _optional(document: Document, name: str, model: type[P]) -> P | None:
     return read_part(document, (name,), model, document.data[name]) if document.data.get(name) is not None else None
 
 
-def _sink(document: Document, name: str, data: Any, tables: list[str]) -> Sink | None:
+def _sink(document: Document, name: str, data: Any, tables: list[str]) -> "Sink | Store | None":
     at: At = ("sinks", name)
     if isinstance(data, dict):
         data = {"from": name, **data}
         if data["from"] not in tables:
             where = (*at, "from") if document.data["sinks"][name].get("from") else at
             document.blame(where, f"there is no table {data['from']!r}. {did_you_mean(str(data['from']), tables)}")
+        if is_store(data):
+            return read_part(document, at, Store, store_format(data))
     return read_part(document, at, Sink, data)
 
 

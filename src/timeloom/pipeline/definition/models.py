@@ -158,8 +158,6 @@ class Sink(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> "Sink":
-        if "://" in self.path:
-            raise ValueError("a sink is a path that can be renamed, so that it changes all at once; mount the store")
         if self.mode == "replace_partitions" and not self.partition_by:
             raise ValueError("mode replace_partitions needs partition_by")
         if len(set(self.partition_by)) < len(self.partition_by):
@@ -212,6 +210,7 @@ class Pipeline(Part):
     sources: dict[str, Source]
     steps: dict[str, Step]
     sinks: dict[str, Sink]
+    stores: dict[str, Any] = Field(default_factory=dict)
     quarantine: Quarantine | None = None
     report: str | None = None
     spark: Cluster = Cluster()
@@ -219,6 +218,11 @@ class Pipeline(Part):
     def place(self, path: str) -> str:
         """A path of the file as an absolute one; addresses with a scheme stay as they are."""
         return absolute(self.base, path)
+
+    @property
+    def all_sinks(self) -> dict[str, Any]:
+        """Files and stores."""
+        return {**self.sinks, **self.stores}
 
     def told(self, place: str) -> str:
         """A place as a report tells it: seen from the file."""

@@ -15,3 +15,8 @@ def absolute(base: Path, path: str) -> str:
 def relative(base: Path, place: str) -> str:
     """A place as seen from a directory; addresses with a scheme stay as they are."""
     return place if "://" in place else os.path.relpath(place, base)
+
+
+def address_of(place: str) -> str:
+    """A place as Spark names it."""
+    return place if "://" in place else Path(place).as_uri()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from timeloom.errors import UsageError
 from timeloom.pipeline.definition.models import Sink, Source
+from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.tables.listing import Listing
 from timeloom.report.pictures.measures import Measures
 
@@ -60,10 +61,16 @@ class Engine(Protocol):
     def write(self, frame: Any, sink: Sink, staging: Path) -> Counts:
         """Write a frame, and count its rows on the way and in the output."""
 
-    def sample(self, frame: Any, sink: Sink, staging: Path, rows: int) -> Any:
-        """A few rows of what was written, as an Arrow table."""
+    def sample(self, frame: Any, sink: Sink | None, staging: Path | None, rows: int) -> Any:
+        """A few rows of what was written, or of a settled frame, as an Arrow table."""
 
-    def measures(self, frame: Any, sink: Sink, staging: Path) -> Measures:
+    def require(self, store: Store) -> None:
+        """Refuse a store that cannot be written here."""
+
+    def deliver(self, frame: Any, store: Store, place: str, rows: int) -> None:
+        """Write a settled frame to a store."""
+
+    def measures(self, frame: Any, sink: Sink | None, staging: Path | None) -> Measures:
         """What was written, to be measured for a picture."""
 
     def close(self) -> None:

@@ -12,9 +12,10 @@ import timeloom
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.ticks import read_period
 from timeloom.engines.tables.verdicts import judge, reason_texts
-from timeloom.errors import InvalidInputError, StorageError
+from timeloom.errors import InvalidInputError, StorageError, UsageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Sink, Source
+from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.engine import Counts, Judged
 from timeloom.pipeline.formats.record import Csv
 from timeloom.pipeline.formats.registry import FORMATS
@@ -88,13 +89,20 @@ class LocalEngine:
             write_table(str(place / name), rows.to_batches(), rows.schema, sink.format, staged=True)
         return Counts(frame.num_rows, count_rows(staging, sink.format))
 
-    def sample(self, frame: pa.Table, sink: Sink, staging: Path, rows: int) -> pa.Table:
+    def sample(self, frame: pa.Table, sink: Sink | None, staging: Path | None, rows: int) -> pa.Table:
         """The first rows."""
         return frame.slice(0, rows)
 
-    def measures(self, frame: pa.Table, sink: Sink, staging: Path) -> LocalMeasures:
+    def measures(self, frame: pa.Table, sink: Sink | None, staging: Path | None) -> LocalMeasures:
         """The table itself."""
         return LocalMeasures(frame)
+
+    def require(self, store: Store) -> None:
+        """Stores are refused when the pipeline is read."""
+
+    def deliver(self, frame: pa.Table, store: Store, place: str, rows: int) -> None:
+        """Stores are refused when the pipeline is read."""
+        raise UsageError("tables, databases and stores are written by Spark; take engine: spark")
 
     def close(self) -> None:
         """Nothing is held."""

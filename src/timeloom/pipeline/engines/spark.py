@@ -14,10 +14,13 @@ import timeloom
 from timeloom.engines.tables.frames import require_columns
 from timeloom.errors import StorageError
 from timeloom.pipeline.definition.models import Cluster, Sink, Source
+from timeloom.pipeline.definition.paths import address_of
 from timeloom.pipeline.definition.queries import is_temporal
+from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.engine import Counts, Judged
 from timeloom.pipeline.engines.session import spark_errors, start_session
-from timeloom.pipeline.engines.spark_sources import address_of, flag, quoted, read_source, spark_form
+from timeloom.pipeline.engines.spark_sources import flag, quoted, read_source, spark_form
+from timeloom.pipeline.engines.stores import deliver, require_classes
 from timeloom.pipeline.tables.listing import Listing, list_files
 from timeloom.pipeline.tables.partitions import DEFAULT_PARTITION, check_columns, unfit_texts
 from timeloom.report.pictures.spark import SparkMeasures
@@ -142,14 +145,24 @@ class SparkEngine:
 
         return frame.observe(seen, *metrics), meant
 
-    def sample(self, frame: DataFrame, sink: Sink, staging: Path, rows: int) -> pa.Table:
-        """The first rows of what was written."""
+    def sample(self, frame: DataFrame, sink: Sink | None, staging: Path | None, rows: int) -> pa.Table:
+        """The first rows of what was written, or of a settled frame."""
+        if sink is None or staging is None:
+            return frame.limit(rows).toArrow()
         with spark_errors(f"sink {sink.path!r} cannot be read back"):
             return self._staged(frame, sink, staging).limit(rows).toArrow()
 
-    def measures(self, frame: DataFrame, sink: Sink, staging: Path) -> SparkMeasures:
+    def measures(self, frame: DataFrame, sink: Sink | None, staging: Path | None) -> SparkMeasures:
         """What was written: measuring it computes nothing again."""
-        return SparkMeasures(self._staged(frame, sink, staging))
+        return SparkMeasures(frame if sink is None or staging is None else self._staged(frame, sink, staging))
+
+    def require(self, store: Store) -> None:
+        """Refuse a store whose classes Spark does not have."""
+        require_classes(self.spark, store)
+
+    def deliver(self, frame: DataFrame, store: Store, place: str, rows: int) -> None:
+        """Write a settled frame to a store."""
+        deliver(self.spark, frame, store, place, rows)
 
     def _staged(self, frame: DataFrame, sink: Sink, staging: Path) -> DataFrame:
         form = spark_form(sink.format)

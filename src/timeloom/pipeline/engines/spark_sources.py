@@ -1,7 +1,5 @@
 """Sources on Spark: reading them, and telling fit rows from unfit ones by expressions."""
 
-from pathlib import Path
-
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -10,6 +8,7 @@ from timeloom.engines.tables.verdicts import reason_texts
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Source
+from timeloom.pipeline.definition.paths import address_of
 from timeloom.pipeline.formats.record import SparkForm
 from timeloom.pipeline.formats.registry import FORMATS
 from timeloom.pipeline.tables.parsing import check_type, holds_texts
@@ -53,11 +52,6 @@ def _require_arrays(spark: SparkSession, place: str) -> None:
         raise InvalidInputError(
             f"{strange[0]} holds no JSON array; if it has an object in each line, take format: json"
         )
-
-
-def address_of(place: str) -> str:
-    """A place as Spark names it."""
-    return place if "://" in place else Path(place).as_uri()
 
 
 def flag(name: str, source: Source, raw: DataFrame, found: dict[str, str]) -> tuple[DataFrame, str]:

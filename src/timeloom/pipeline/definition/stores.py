@@ -1,0 +1,68 @@
+"""Sinks that are no files beside the pipeline: tables of a catalog or a database, other formats, object stores."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from timeloom.pipeline.definition.models import Part, as_list
+from timeloom.pipeline.formats.registry import FORMATS, by_suffix
+
+
+class Store(Part):
+    """A table goes here when all else is certain, by the store's own commit. ``into`` is ``table`` in the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False, arbitrary_types_allowed=True)
+
+    table: str = Field(validation_alias="from")
+    into: str | None = Field(default=None, validation_alias="table")
+    url: str | None = None
+    path: str | None = None
+    format: str
+    mode: Literal["overwrite", "append", "error"] = "error"
+    partition_by: list[str] = Field(default_factory=list)
+    title: str | None = None
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+    _partition = field_validator("partition_by", mode="before")(as_list)
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Store":
+        if (self.url is None) != (self.format != "jdbc"):
+            raise ValueError("a url is for format jdbc, and jdbc needs one")
+        if self.format == "jdbc" and self.partition_by:
+            raise ValueError("a table of a database has no partition_by")
+        if self.format == "jdbc" and self.into is None:
+            raise ValueError("a database needs table")
+        if (self.into is None) == (self.path is None):
+            raise ValueError("give either table or path")
+        if self.format in FORMATS and self.into is None and self.mode != "error":
+            raise ValueError(
+                f"{self.format} files in a store cannot be replaced at once; take mode: error with a path of its own "
+                "for each run (a variable such as ${DAY} in it), or a format that commits, such as delta or iceberg"
+            )
+        return self
+
+    @property
+    def place(self) -> str:
+        """What a report calls it; an address may hold a password and is left out."""
+        return self.into or self.path or ""
+
+
+def is_store(data: dict[str, Any]) -> bool:
+    """Tell what is written under ``sinks`` apart: files that are renamed into place, and stores."""
+    path, form = data.get("path"), data.get("format")
+    return (
+        "url" in data or "table" in data or "://" in str(path or "") or (isinstance(form, str) and form not in FORMATS)
+    )
+
+
+def store_format(data: dict[str, Any]) -> dict[str, Any]:
+    """Say the format where it is plain: that of the suffix, jdbc with a url, the catalog's own for a table."""
+    if "format" in data:
+        return data
+    if "url" in data:
+        return data | {"format": "jdbc"}
+    if "table" in data:
+        return data | {"format": "table"}
+    found = by_suffix(str(data.get("path")))
+    return data | {"format": found.name} if found else data

@@ -1,0 +1,119 @@
+"""Sinks in stores: tables, databases, other formats, addresses; what Spark cannot write is refused by name."""
+
+import json
+
+import pytest
+
+from timeloom.errors import TimeloomError, UsageError
+from timeloom.pipeline.definition.check import load
+from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.execution import run_file
+
+PIPELINE = """\
+name: duty
+engine: spark
+sources:
+  shifts:
+    path: shifts.csv
+    schema: {who: string, start: bigint, end: bigint}
+    period: [start, end]
+steps:
+  people: {depth: {df: shifts, name: people}}
+sinks:
+  files: {from: people, path: out/files, format: parquet}
+  people: SINK
+report: out/report
+"""
+ROWS = [(8, 10, 1), (10, 12, 2), (12, 16, 1)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, spark):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shifts.csv").write_text("who,start,end\nAnn,8,12\nBob,10,16\n")
+
+    def go(sink):
+        (tmp_path / "p.yml").write_text(PIPELINE.replace("SINK", sink))
+        return run_file("p.yml", spark=spark).record
+
+    return go
+
+
+def rows(frame):
+    return sorted(map(tuple, frame.collect()))
+
+
+def test_tables_of_the_catalog_are_written_and_accounted_for(run, spark, tmp_path):
+    record = run("{table: duty_people, mode: overwrite, title: People}")
+    assert rows(spark.table("duty_people")) == ROWS
+    sink = next(sink for sink in record["sinks"] if sink["name"] == "people")
+    assert (sink["rows"], sink["place"], sink["title"], sink["picture"]["kind"]) == (
+        3,
+        "duty_people",
+        "People",
+        "steps",
+    )
+    run("{table: duty_people, mode: append}")
+    assert len(rows(spark.table("duty_people"))) == 6
+    before = (tmp_path / "out/report/report.json").read_text()
+    with pytest.raises(TimeloomError, match=r"'duty_people' cannot be written.*already exists"):
+        run("{table: duty_people}")
+    assert (tmp_path / "out/report/report.json").read_text() != before
+    assert json.loads((tmp_path / "out/report/report.json").read_text())["status"] == "failed"
+    spark.sql("drop table duty_people")
+
+
+def test_a_database_is_written_in_one_transaction(run, spark):
+    url = "jdbc:derby:memory:timeloom;create=true"
+    options = "options: {driver: org.apache.derby.iapi.jdbc.AutoloadedDriver}"
+    reader = spark.read.format("jdbc").options(url=url, dbtable="people")
+    for mode, times in (("overwrite", 1), ("overwrite", 1), ("append", 2)):
+        run(f"{{url: '{url}', table: people, mode: {mode}, {options}}}")
+        assert rows(reader.load()) == sorted(ROWS * times)
+
+
+def test_addresses_and_formats_that_spark_has(run, spark, tmp_path):
+    place = (tmp_path / "out/lake").as_uri()
+    run(f"{{path: '{place}', format: parquet}}")
+    assert rows(spark.read.parquet(place)) == ROWS
+    with pytest.raises(TimeloomError, match="already exists"):
+        run(f"{{path: '{place}', format: parquet}}")
+    run("{path: out/people.xml, format: xml, options: {rowTag: row}}")
+    assert spark.read.format("xml").options(rowTag="row").load((tmp_path / "out/people.xml").as_uri()).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("sink", "words"),
+    [
+        ("{path: out/people, format: delta}", "classes of delta.*io.delta:delta-spark_2.13"),
+        ("{path: out/people, format: sometimes}", "classes of sometimes are not on Spark's path"),
+        ("{url: 'jdbc:postgresql://nowhere/hr', table: people}", "driver of its database.*org.postgresql:postgresql"),
+    ],
+)
+def test_what_is_not_on_the_path_is_refused_by_name_before_anything_runs(run, tmp_path, sink, words):
+    with pytest.raises(UsageError, match=words):
+        run(sink)
+    assert not (tmp_path / "out/files").exists()
+
+
+@pytest.mark.parametrize(
+    ("sink", "words"),
+    [
+        ("{path: 's3a://lake/people', format: parquet, mode: overwrite}", "cannot be replaced at once"),
+        ("{url: 'jdbc:postgresql://db/hr', path: out/x}", "a database needs table"),
+        ("{url: 'jdbc:postgresql://db/hr', table: people, partition_by: x}", "has no partition_by"),
+        ("{table: people, batch: today}", "unknown key"),
+    ],
+)
+def test_stores_that_cannot_mean_anything_are_faults(tmp_path, sink, words):
+    (tmp_path / "p.yml").write_text(PIPELINE.replace("SINK", sink))
+    with pytest.raises(TimeloomError, match=words):
+        load(str(tmp_path / "p.yml"), Secrets({}))
+
+
+def test_the_local_engine_writes_files_only(tmp_path):
+    (tmp_path / "p.yml").write_text(
+        PIPELINE.replace("SINK", "{table: people}").replace("engine: spark", "engine: local")
+    )
+    with pytest.raises(TimeloomError, match="written by Spark"):
+        load(str(tmp_path / "p.yml"), Secrets({}))
