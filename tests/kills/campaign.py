@@ -42,7 +42,7 @@ def campaign(folder: Path, kills: int, seed: int, say: Callable[..., None] = pri
     chance = random.Random(seed)
     rows = {side: _rows(chance, 4 * kills + 4) for side in ("left", "right")}
     (folder / "s.yml").write_text(STREAM)
-    files = _write(folder, rows, kills + 2, chance)
+    files = _write(folder, rows, 3 * (kills + 1), chance)
     for number in range(kills):
         _publish(files[: len(files) * (number + 1) // (kills + 1)])
         process = _started(folder)
@@ -98,7 +98,7 @@ def _publish(files: list[Path]) -> None:
 
 def _let_it_run(folder: Path, process: "subprocess.Popen[str]", chance: random.Random) -> None:
     """Wait for some micro-batches to begin and then for a random time, in which the stream may be paused once."""
-    wanted, patience = _noted(folder, "offsets") + chance.randrange(3), time.monotonic() + 45
+    wanted, patience = _noted(folder, "offsets") + chance.randrange(3), time.monotonic() + 240
     while _noted(folder, "offsets") <= wanted and time.monotonic() < patience:
         time.sleep(0.01)
     time.sleep(chance.uniform(0, 1.5))

@@ -8,7 +8,7 @@ import numpy as np
 from timeloom.model.pattern import Constraint, Pattern
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.final.decisions import Decisions
-from timeloom.streaming.final.pairs import Rows, of_equal_keys
+from timeloom.streaming.final.pairs import Rows, possible_pairs
 from timeloom.streaming.final.rows import Mask
 
 
@@ -38,22 +38,15 @@ def kept_rows(
     links, wake = [], FOREVER
     for one in pattern.constraints:
         link, instant = _link(one, decisions[one], sides, complete)
-        if link is None:
-            return {name: np.ones(sides[name].keys.size, np.bool_) for name in pattern.names}, complete + 1
         links.append(link)
         wake = min(wake, instant)
     possible = _with_partners(links, {name: np.ones(sides[name].keys.size, np.bool_) for name in pattern.names})
     return _unsettled(links, possible), wake
 
 
-def _link(one: Constraint, decisions: Decisions, sides: Mapping[str, Any], complete: int) -> tuple[_Link | None, int]:
+def _link(one: Constraint, decisions: Decisions, sides: Mapping[str, Any], complete: int) -> tuple[_Link, int]:
     left, right = sides[one.left], sides[one.right]
-    lefts, rights = of_equal_keys(left.keys, right.keys)
-    if lefts is None:
-        return None, FOREVER
-    ours, theirs = left.spans.at(lefts), right.spans.at(rights)
-    possible = decisions.certainly_out(ours, theirs) > complete
-    lefts, rights = lefts[possible], rights[possible]
+    lefts, rights = possible_pairs(decisions, left.spans, left.keys, right.spans, right.keys, complete)
     certain = decisions.certainly_in(left.spans.at(lefts), right.spans.at(rights))
     later = certain > complete
     coming = decisions.without_future(left.spans) > complete

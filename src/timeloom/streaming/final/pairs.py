@@ -1,5 +1,7 @@
 """Pairs of rows of two streams that matter to results still to come."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from timeloom.streaming.final.decisions import Decisions, Spans
 Rows = NDArray[np.int64]
 
 AT_ONCE = 1 << 21
-"""Pairs that are looked at one by one; beyond that, rows are kept by what their bounds let expect."""
+"""So many pairs are looked at in one piece of memory."""
 
 
 def undecided_at(instants: Ticks, keys: Keys, others: Spans, other_keys: Keys, slack: int) -> tuple[Rows, Rows]:
@@ -34,8 +36,10 @@ def undecided_at(instants: Ticks, keys: Keys, others: Spans, other_keys: Keys, s
     return joined(intersects, (instants, ends, keys), (others.starts, until, other_keys))
 
 
-def joined(relation: Relation, left: tuple[Ticks, Ticks, Keys], right: tuple[Ticks, Ticks, Keys]) -> tuple[Rows, Rows]:
-    """The positions of pairs in a relation, by the join of tables; starts, ends and keys are given."""
+def joined(
+    relation: Relation, left: tuple[Ticks, Ticks, Keys], right: tuple[Ticks, Ticks, Keys], how: str = "inner"
+) -> tuple[Rows, Rows]:
+    """The positions of pairs in a relation, by the join of tables, or of left rows that are in any (``semi``)."""
     if not (left[0].size and right[0].size):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     tables = []
@@ -46,38 +50,71 @@ def joined(relation: Relation, left: tuple[Ticks, Ticks, Keys], right: tuple[Tic
     request = JoinRequest(
         relation=relation,
         keys=KeyNames(("key",), ("key",)),
-        how="inner",
+        how=how,
         left_period=period,
         right_period=period,
         policy=Policy(),
-        columns=("left", "right"),
+        columns=("left", "right") if how == "inner" else ("left",),
     )
     found = join(tables[0], tables[1], request)
-    return np.asarray(found["left"]).astype(np.int64), np.asarray(found["right"]).astype(np.int64)
+    lefts = np.asarray(found["left"]).astype(np.int64)
+    return lefts, np.asarray(found["right"]).astype(np.int64) if how == "inner" else lefts[:0]
 
 
 def feasible_rights(
     decisions: Decisions, left: Spans, left_keys: Keys, right: Spans, right_keys: Keys, complete: int
 ) -> NDArray[np.bool_]:
     """Which right rows any of these left rows may be in relation with, as far as is known at an instant."""
-    lefts, rights = of_equal_keys(left_keys, right_keys)
+    known, others = np.flatnonzero(left.known <= complete), np.flatnonzero(right.known <= complete)
     found = np.zeros(right.starts.size, np.bool_)
-    if lefts is None:
-        found[np.isin(right_keys, left_keys)] = True
-        return found
-    possible = decisions.certainly_out(left.at(lefts), right.at(rights)) > complete
-    found[rights[possible]] = True
+    inverse = Relation.of(box.inverse() for box in decisions.boxes)
+    sides = _side(right, right_keys, others), _side(left, left_keys, known)
+    found[others[joined(inverse, *sides, how="semi")[0]]] = True
+    for _, rights in _with_open_rows(decisions, (left, left_keys, known), (right, right_keys, others), complete):
+        found[rights] = True
     return found
 
 
-def of_equal_keys(left: Keys, right: Keys) -> tuple[Rows | None, Rows]:
-    """All pairs of positions with equal keys; none (and no positions) if these are too many to be looked at."""
+def possible_pairs(
+    decisions: Decisions, left: Spans, left_keys: Keys, right: Spans, right_keys: Keys, complete: int
+) -> tuple[Rows, Rows]:
+    """The pairs that may be in a relation, as far as is known at an instant: those that are, and some of open rows."""
+    known, others = np.flatnonzero(left.known <= complete), np.flatnonzero(right.known <= complete)
+    sides = _side(left, left_keys, known), _side(right, right_keys, others)
+    lefts, rights = joined(Relation.of(decisions.boxes), *sides)
+    parts = [(known[lefts], others[rights])]
+    parts += _with_open_rows(decisions, (left, left_keys, known), (right, right_keys, others), complete)
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+Known = tuple[Spans, Keys, Rows]
+"""Rows, their keys, and the positions of those whose ends are known."""
+
+
+def _side(spans: Spans, keys: Keys, rows: Rows) -> tuple[Ticks, Ticks, Keys]:
+    return spans.starts[rows], spans.ends[rows], keys[rows]
+
+
+def _with_open_rows(decisions: Decisions, left: Known, right: Known, complete: int) -> Iterator[tuple[Rows, Rows]]:
+    """The possible pairs with a row that is open: all pairs of these are looked at, so many at a time."""
+    (ours, our_keys, known), (theirs, their_keys, others) = left, right
+    open_lefts = np.delete(np.arange(our_keys.size), known)
+    open_rights = np.delete(np.arange(their_keys.size), others)
+    for lefts, rights in ((open_lefts, np.arange(their_keys.size)), (known, open_rights)):
+        at_once = max(1, AT_ONCE // max(1, rights.size))
+        for first in range(0, lefts.size, at_once):
+            some = lefts[first : first + at_once]
+            mine, yours = of_equal_keys(our_keys[some], their_keys[rights])
+            mine, yours = some[mine], rights[yours]
+            possible = decisions.certainly_out(ours.at(mine), theirs.at(yours)) > complete
+            yield mine[possible], yours[possible]
+
+
+def of_equal_keys(left: Keys, right: Keys) -> tuple[Rows, Rows]:
+    """All pairs of positions with equal keys."""
     order = np.argsort(right, kind="stable")
     first = np.searchsorted(right[order], left, side="left")
     sizes = np.searchsorted(right[order], left, side="right") - first
-    total = int(sizes.sum())
-    if total > AT_ONCE:
-        return None, np.empty(0, np.int64)
     lefts = np.repeat(np.arange(left.size), sizes)
-    within = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    within = np.arange(lefts.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return lefts, order[np.repeat(first, sizes) + within]
