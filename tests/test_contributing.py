@@ -22,7 +22,7 @@ WITHOUT_ENGINE = {"depth"}
 """Verbs that are calls of other verbs."""
 
 STREAMS = {"stream_aggregate", "stream_coalesce", "stream_count", "stream_join", "stream_pattern"}
-NO_VERBS = {"explain", "install", "pattern", *STREAMS}
+NO_VERBS = {"explain", "install", "merge", "pattern", *STREAMS}
 """What users call and the registry does not have."""
 
 MACHINERY = {"again", "call", "engine", "options", "registry", "streams"}

@@ -125,7 +125,7 @@ def test_the_stub_takes_what_the_function_takes(name):
 
 
 def tables_of(name):
-    return verbs()[name].inputs if name in verbs() else ("left", "right", "df")
+    return verbs()[name].inputs if name in verbs() else ("left", "right", "history", "feed", "df")
 
 
 def parameters(function):

@@ -38,6 +38,7 @@ _HOME = {
     "iseql": "model",
     "join": "operators.join",
     "lanes": "operators.lanes",
+    "merge": "operators.merge",
     "nearest": "operators.nearest",
     "pattern": "operators.pattern",
     "plot": "plots.plot",

@@ -23,6 +23,7 @@ from timeloom.model import iseql as iseql
 from timeloom.model.count_join import CountAlgorithm, Ties
 from timeloom.model.explanation import Explanation as Explanation
 from timeloom.model.join import How, JoinAlgorithm, Strategy
+from timeloom.model.merge import Late
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as relation
 from timeloom.model.neighbours import AsOfDirection, KeptHow, NearestDirection
@@ -220,6 +221,15 @@ class _Pattern(TypedDict, total=False):
     on_invalid: OnInvalid
     empty: OnEmpty | None
 
+class _Merge(TypedDict, total=False):
+    op: str
+    sys: str
+    order: str | Sequence[str] | None
+    late: Late
+    sys_period: PeriodLike
+    app_period: PeriodLike
+    without_overlaps: bool
+
 class _StreamJoin(TypedDict, total=False):
     on: str | Sequence[str] | None
     how: str
@@ -256,6 +266,7 @@ def coalesce(df: _F, *, on_invalid: _Apart, **options: Unpack[_Coalesce]) -> Qua
 def lanes(df: _F, *, on_invalid: _Kept = "error", **options: Unpack[_Lanes]) -> _F: ...
 @overload
 def lanes(df: _F, *, on_invalid: _Apart, **options: Unpack[_Lanes]) -> Quarantined[_F]: ...
+def merge(history: _F, feed: object, key: str | Sequence[str], **options: Unpack[_Merge]) -> _F: ...
 @overload
 def nearest(left: _F, right: object, k: int = 1, *, on_invalid: _Kept = "error", **options: Unpack[_Nearest]) -> _F: ...
 @overload

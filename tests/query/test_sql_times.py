@@ -58,6 +58,18 @@ def test_the_index_answers_what_is_asked_of_an_instant(accounts):
             assert tl.sql(text, t=accounts.index()) == tl.sql(text, t=accounts), text
 
 
+def test_updates_of_the_period_itself(accounts):
+    before = tl.sql("select * from t for system_time as of 104", t=accounts)
+    text = "update t set app_end = 17, balance = 3 where name = 'John' and app_end is null at system_time 105"
+    assert tl.sql(text, t=accounts).to_pylist() == [{"rows": 1}]
+    found = tl.sql("select balance from t for system_time as of 105 where name = 'John' and app_end = 17", t=accounts)
+    assert found["balance"].to_pylist() == [3]
+    after = tl.sql("select * from t for system_time as of 104", t=accounts)
+    assert after.drop_columns("sys_end") == before.drop_columns("sys_end")
+    with pytest.raises(tl.UsageError, match="line 1, column 60: the period moves"):
+        tl.sql("update t for portion of application_time from 11 to 12 set app_end = 20 at system_time 106", t=accounts)
+
+
 def test_updates_of_portions(accounts):
     text = """update t for portion of application_time from 13 to 15 set balance = balance + 1
               where balance > 45 at system_time 103"""

@@ -31,10 +31,11 @@ def adopted(layout: Layout, table: pa.Table, sys_period: Period, app_period: Per
                 f"the key {name!r} is null in {table[name].null_count} versions of the history; give each its key"
             )
     sys, app = (admit(table, period, "history", Policy()) for period in (sys_period, app_period))
-    order = np.argsort(sys.starts, kind="stable")
     if strict:
         _refuse_overlaps(layout, table, sys, app)
-    history = take_rows(_renamed(table, sys_period, app_period, sys, app), pa.array(order))
+    history = _renamed(table, sys_period, app_period, sys, app)
+    if (sys.starts[1:] < sys.starts[:-1]).any():
+        history = take_rows(history, pa.array(np.argsort(sys.starts, kind="stable")))
     known = sys.ends[sys.ends != FOREVER]
     latest = max(int(sys.starts.max(initial=MIN_TICK)), int(known.max(initial=MIN_TICK)))
     return restored(layout, history, latest)

@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from timeloom.bitemporal.columns import View
-from timeloom.kernels.bitemporal.believed import latest_ends, reaching
+from timeloom.kernels.bitemporal.believed import latest_ends, reaching_rows
 from timeloom.kernels.bitemporal.buckets import Rows, crossing_rows, rank
 from timeloom.kernels.bitemporal.windows import Ticks
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MIN_TICK
 
 LEAST_SPACE = 1 << 14
 """Checkpoints by themselves are never closer than so many rows: these are passed over as fast as one is read."""
@@ -57,15 +57,20 @@ class Checkpoint:
         is a large part of the rows alive, these are taken in order of arrival.
         """
         started = rank(self.by_start, view.app_start, app_upper)
-        found = reaching(self.by_start, started, self._latest_ends(view), app_lower)
+        if app_lower == MIN_TICK and started == self.by_start.size:
+            return self.alive if self.by_start.size * 2 <= self.rows else None
+        ends, latest = self._ends(view)
+        found = reaching_rows(self.by_start, ends, started, latest, app_lower)
         if found.size * SCATTERED > self.by_start.size:
             return self.alive if self.by_start.size * 2 <= self.rows else None
         return found
 
-    def _latest_ends(self, view: View) -> Ticks:
-        known: Ticks | None = self.__dict__.get("_ends")
+    def _ends(self, view: View) -> tuple[Ticks, Ticks]:
+        """The application ends in order of the starts, and the latest of each block; made when they are first asked."""
+        known: tuple[Ticks, Ticks] | None = self.__dict__.get("ends")
         if known is None:
-            known = self.__dict__["_ends"] = latest_ends(self.by_start, view.app_end)
+            known = view.app_end[self.by_start], latest_ends(self.by_start, view.app_end)
+            self.__dict__["ends"] = known
         return known
 
     def started(

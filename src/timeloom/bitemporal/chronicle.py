@@ -11,9 +11,10 @@ from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before
 from timeloom.bitemporal.columns import GrowingArray, View
 from timeloom.bitemporal.layout import Layout, Version
 from timeloom.bitemporal.payload import taken_rows
+from timeloom.bitemporal.slabs import Slabs
 from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import UsageError
-from timeloom.kernels.bitemporal.believed import believed_range, believed_rows
+from timeloom.kernels.bitemporal.believed import believed_range, believed_rows, believed_slabs, still_believed
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
@@ -88,6 +89,7 @@ class Chronicle:
     number: int = 0
     latest: int = MIN_TICK
     checkpoints: tuple[Checkpoint, ...] = ()
+    slabs: Slabs = field(default_factory=Slabs)
 
     def __len__(self) -> int:
         return len(self.times) + self.held
@@ -141,9 +143,15 @@ class Chronicle:
         rows = base.candidates(view, high, low) if base is not None else None
         if base is None or rows is None:
             return believed_range(0, upto, at, self.number, low, high, *columns)
-        found = believed_rows(rows, at, self.number, low, high, *columns)
-        found = found if rows is base.alive else np.sort(found)
-        return np.concatenate([found, believed_range(base.rows, upto, at, self.number, low, high, *columns)])
+        if rows is base.alive:
+            found = believed_rows(rows, at, self.number, low, high, *columns)
+        else:
+            found = np.sort(still_believed(rows, at, self.number, sys_end, ended_by))
+        begin, slabs = base.rows, self.slabs
+        sliced = max(begin, min(upto, slabs.order.size)) if low > MIN_TICK else begin
+        since = believed_slabs(begin, sliced, *slabs.arrays, at, self.number, low, high, *columns[:4])
+        rest = believed_range(sliced, upto, at, self.number, low, high, *columns)
+        return np.concatenate([found, np.sort(since), rest])
 
     def _require_known(self) -> None:
         if not self.layout.schema.names:
@@ -157,6 +165,7 @@ def settled_version(times: Times, payload: tuple[pa.Table, ...], row: int) -> Ve
         if place < chunk.num_rows:
             break
         place -= chunk.num_rows
-    values = tuple(column[place].as_py() for column in chunk.columns)
-    sys_start, sys_end, app_start, app_end, ended_by = (int(column[row]) for column in times.columns)
-    return Version(values, app_start, app_end, sys_start, sys_end, ended_by)
+    values = tuple([chunk.column(at)[place].as_py() for at in range(chunk.num_columns)])
+    app = int(times.app_start.room[row]), int(times.app_end.room[row])
+    sys = int(times.sys_start.room[row]), int(times.sys_end.room[row])
+    return Version(values, *app, *sys, int(times.ended_by.room[row]))

@@ -105,17 +105,19 @@ class Draft:
 
     def finished(self) -> Chronicle:
         """The state after the batch."""
-        checkpoints = self.start.checkpoints
+        checkpoints, slabs = self.start.checkpoints, self.start.slabs
         if self.undone and min(self.undone) >= len(self.times):
             self._forget_recent()
         elif self.undone:
             earliest = int(self.times.sys_start.values[min(self.undone)])
             checkpoints = tuple(kept for kept in checkpoints if kept.at < earliest)
+            slabs = slabs.before(min(self.undone))
             self._forget()
         if len(self.recent) >= SETTLING:
             self.settle()
         if len(self.times) > len(self.start.times):
-            checkpoints = spaced(checkpoints, self.times.view(self.latest))
+            view = self.times.view(self.latest)
+            checkpoints, slabs = spaced(checkpoints, view), slabs.grown(view.app_start, view.app_end)
         return Chronicle(
             self.layout,
             self.times,
@@ -125,6 +127,7 @@ class Draft:
             self.number,
             self.latest,
             checkpoints,
+            slabs,
         )
 
     @property

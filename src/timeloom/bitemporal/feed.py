@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,7 @@ from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
-
-Late = Literal["error", "now"]
+from timeloom.model.merge import LATE, Late
 
 OPERATIONS = {
     "insert": "insert", "i": "insert", "c": "insert", "create": "insert", "r": "insert", "read": "insert",
@@ -36,8 +35,8 @@ class Feed:
     @classmethod
     def read(cls, table: pa.Table, layout: Layout, latest: int, op: str, sys: str, late: Late) -> "Feed":
         """Read a feed for a table that has reached a system time; rows from before that are late."""
-        if late not in get_args(Late):
-            raise UsageError(f"late={shown(late)} is unknown. {did_you_mean(str(late), get_args(Late))}")
+        if late not in LATE:
+            raise UsageError(f"late={shown(late)} is unknown. {did_you_mean(str(late), LATE)}")
         require_columns(table.column_names, [*layout.key, op, sys, *PERIOD], "feed")
         kind = TimeType.of(table.schema.field(sys).type, sys, "feed")
         if layout.sys_type is not None and kind.axis is not layout.sys_type.axis:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from timeloom.bitemporal.checkpoints import spaced
 from timeloom.bitemporal.chronicle import NEVER, Chronicle, Times
 from timeloom.bitemporal.layout import Layout
+from timeloom.bitemporal.slabs import Slabs
 from timeloom.engines.tables.ticks import TimeType, column_ticks
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER
@@ -23,7 +24,9 @@ def restored(layout: Layout, history: pa.Table, latest: int) -> Chronicle:
     times = Times.of(starts, ends, app_starts, app_ends, ended_by)
     facts = history.select(layout.attributes).combine_chunks()
     payload = (facts,) if facts.num_rows else ()
-    return Chronicle(layout, times, payload, latest=latest, checkpoints=spaced((), times.view(latest)))
+    view = times.view(latest)
+    slabs = Slabs().grown(view.app_start, view.app_end)
+    return Chronicle(layout, times, payload, latest=latest, checkpoints=spaced((), view), slabs=slabs)
 
 
 def _ticks(history: pa.Table, name: str, kind: TimeType) -> Ticks:

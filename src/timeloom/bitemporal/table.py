@@ -17,7 +17,7 @@ from timeloom.bitemporal.adoption import adopted
 from timeloom.bitemporal.batch import Batch, Portion
 from timeloom.bitemporal.chronicle import Chronicle
 from timeloom.bitemporal.draft import Draft
-from timeloom.bitemporal.feed import Feed, Late, apply_feed
+from timeloom.bitemporal.feed import Feed, apply_feed
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.bitemporal.layout import Layout, facts_table
 from timeloom.bitemporal.ledger import Ledger, Record, Replay, described, new_edition
@@ -29,6 +29,7 @@ from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.taking import chosen_rows
 from timeloom.errors import StorageError, UsageError
 from timeloom.model.markup import fact_table
+from timeloom.model.merge import Late
 from timeloom.model.naming import column_names
 from timeloom.model.options import checked, checked_late
 from timeloom.model.period import Period, PeriodLike

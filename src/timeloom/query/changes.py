@@ -31,11 +31,16 @@ def apply_change(run: Run, change: Change) -> pa.Table:
     table = found.table
     rows = _affected(run, change, found.frame)
     columns = [run.tokens[column].text for column, _ in change.values]
+    moves = [column for column, _ in change.values if run.tokens[column].text.lower() in (START, END)]
+    if moves and change.portion is not None:
+        raise run.fail(moves[0], "the period moves, of which FOR PORTION OF takes a part; expected one of the two")
     try:
         moment = _moment(run, change, table)
         with table.batch() as batch:
             for key, values, portion in _changes(table, rows, columns):
-                if change.kind == "update":
+                if moves:
+                    batch.update(key, values, sys=moment, valid_at=portion[0])
+                elif change.kind == "update":
                     batch.update(key, values, sys=moment, portion=portion)
                 else:
                     batch.delete(key, sys=moment, portion=portion)

@@ -1,0 +1,72 @@
+"""Merges of DataFrames: all versions and changes of a key meet in one task."""
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from timeloom.bitemporal.merging import Merging, latest_tick
+from timeloom.engines.spark.sequenced.whole_groups import empty_table, in_utc, written
+from timeloom.engines.tables.frames import refuse_repeated, require_columns
+from timeloom.model.merge import MergeRequest
+
+GROUPS = 256
+"""Keys are dealt to so many groups: many enough for a large cluster, and each small enough for a task."""
+
+
+@dataclass(frozen=True)
+class MergeTask:
+    """Merges a group of keys: their versions, and their changes with the latest time of the whole history."""
+
+    merging: Merging
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    result: T.StructType
+
+    def __call__(self, history: pa.Table, feed: pa.Table) -> pa.Table:
+        """The history of these keys after the changes."""
+        ours = in_utc(history.select(range(len(self.names[0]))).rename_columns(list(self.names[0])))
+        given = in_utc(feed.select(range(len(self.names[1]) + 2)))
+        changes = given.select(range(len(self.names[1]))).rename_columns(list(self.names[1]))
+        if not changes.num_rows:
+            return written(ours, self.result)
+        latest = latest_tick([given.column(at)[0] for at in (-2, -1)], self.merging.request.sys_period.start)
+        return written(self.merging(ours, changes, latest), self.result)
+
+
+def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> DataFrame:
+    """The history after the changes. Nothing runs before an action."""
+    ours, theirs = history.schema, feed.schema
+    for schema, side in ((ours, "history"), (theirs, "feed")):
+        refuse_repeated(schema.names, side)
+    periods = [*request.sys_period.columns, *request.app_period.columns]
+    require_columns(ours.names, [*request.key, *periods], "history")
+    require_columns(theirs.names, [*request.key, request.op, request.sys, *request.order], "feed")
+    merging = Merging(request, ordered=False)
+    Merging(replace(request, late="now"))(empty_table(ours), empty_table(theirs))
+    places = [{name: f"c{at}" for at, name in enumerate(schema.names)} for schema in (ours, theirs)]
+    left, right = history.toDF(*places[0].values()), feed.toDF(*places[1].values())
+    reached = [F.max(places[0][name]).alias(f"reached{at}") for at, name in enumerate(request.sys_period.columns)]
+    changes = right.crossJoin(F.broadcast(left.agg(*reached)))
+    groups = [
+        _group([F.col(place[name]).cast(ours[name].dataType) for name in request.key], ours, request.key)
+        for place in places
+    ]
+    task = MergeTask(merging, (tuple(ours.names), tuple(theirs.names)), ours)
+    numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(ours)])
+
+    def run(versions: pa.Table, changed: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
+        return task(versions, changed)
+
+    sides = left.groupBy(groups[0]).cogroup(changes.groupBy(groups[1]))
+    return sides.applyInArrow(run, numbered).toDF(*ours.names)
+
+
+def _group(keys: list[Column], schema: T.StructType, names: tuple[str, ...]) -> Column:
+    """The group of a key; equal keys have equal hashes, also 0.0 and -0.0."""
+    plain = [
+        key + F.lit(0.0) if isinstance(schema[name].dataType, T.FractionalType) else key
+        for key, name in zip(keys, names, strict=True)
+    ]
+    return F.pmod(F.xxhash64(*plain), F.lit(GROUPS)).alias("group")
