@@ -50,11 +50,33 @@ def test_blocks_without_a_late_end_are_passed_over(size, started, random):
     ends = np.array([random.randrange(40) for _ in range(size)], np.int64)
     by_start, started, low = np.array(random.sample(range(size), size), np.int32), min(started, size), 35
     latest = believed.latest_ends(by_start, ends)
-    found = believed.reaching(by_start, started, latest, low).tolist()
+    found = believed.reaching_rows(by_start, ends[by_start], started, latest, low).tolist()
     blocks = [by_start[at : at + believed.BLOCK].tolist() for at in range(0, size, believed.BLOCK)]
     assert latest.tolist() == [max(ends[row] for row in block) for block in blocks]
-    kept = {row for block in blocks if any(ends[row] > low for row in block) for row in block}
-    assert found == [row for row in by_start[:started].tolist() if row in kept]
+    assert found == [row for row in by_start[:started].tolist() if ends[row] > low]
+
+
+@given(VERSIONS, TIMES, st.integers(0, 3))
+def test_versions_that_had_begun_and_were_still_believed(versions, at, number):
+    begun = [row for row, (sys, _, _) in enumerate(versions) if sys[0] <= at]
+    _, sys_end, ended_by, _, _ = columns(versions)
+    found = believed.still_believed(np.array(begun, np.int32), at, number, sys_end, ended_by)
+    assert found.tolist() == expected(versions, at, number, -1, 99)
+
+
+def test_slabs_are_read_in_part():
+    size, rng = 2 * believed.SLAB, np.random.default_rng(5)
+    app_start, sys_start = rng.integers(0, 500, size), np.sort(rng.integers(0, 50, size))
+    app_end, sys_end = app_start + rng.integers(1, 40, size), sys_start + rng.integers(1, 40, size)
+    ended_by = rng.integers(0, 4, size)
+    within = app_start.reshape(2, -1).argsort(axis=1, kind="stable") + np.array([[0], [believed.SLAB]])
+    order = within.ravel().astype(np.int32)
+    latest, heads = believed.latest_ends(order, app_end), app_start[order[:: believed.BLOCK]]
+    times = (sys_start, sys_end, ended_by, app_start)
+    for begin, end, at, low, high in ((0, size, 30, 99, 99), (100, size - 5, 10, 0, 600), (700, 700, 9, 9, 9)):
+        slabs = believed.believed_slabs(begin, end, order, app_end[order], heads, latest, at, 2, low, high, *times)
+        wanted = believed.believed_range(begin, end, at, 2, low, high, *times, app_end)
+        assert sorted(slabs.tolist()) == wanted.tolist()
 
 
 def both(one, other):
