@@ -21,7 +21,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 WITHOUT_ENGINE = {"depth"}
 """Verbs that are calls of other verbs."""
 
-STREAMS = {"stream_aggregate", "stream_coalesce", "stream_count", "stream_join", "stream_pattern"}
+STREAMS = {"stream_aggregate", "stream_coalesce", "stream_count", "stream_join", "stream_pattern", "stream_windows"}
 NO_VERBS = {"explain", "install", "merge", "pattern", *STREAMS}
 """What users call and the registry does not have."""
 

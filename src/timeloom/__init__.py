@@ -51,6 +51,7 @@ _HOME = {
     "stream_count": "operators.stream_count",
     "stream_join": "operators.stream_join",
     "stream_pattern": "operators.stream_pattern",
+    "stream_windows": "operators.stream_windows",
     "temporal_aggregate": "operators.temporal_aggregate",
     "temporal_antijoin": "operators.temporal_antijoin",
     "temporal_except": "operators.temporal_except",

@@ -206,6 +206,15 @@ class _StreamCount(TypedDict, total=False):
     columns: Sequence[str] | dict[str, str] | None
     event_columns: dict[str, str] | None
 
+class _StreamWindows(TypedDict, total=False):
+    ratio: tuple[int, int]
+    meaning: Meanings
+    select: Mapping[str, Any] | None
+    app_period: PeriodLike
+    watermark: str | None
+    arrives: str
+    event_columns: dict[str, str] | None
+
 class _StreamPattern(TypedDict, total=False):
     on: str | Sequence[str] | None
     watermark: str | None
@@ -380,6 +389,7 @@ def stream_pattern(streams: Mapping[str, Any], relations: Sequence[Any], **optio
 def stream_join(
     left: _F, right: object, relation: RelationLike = "intersects", **options: Unpack[_StreamJoin]
 ) -> _F: ...
+def stream_windows(df: _F, sys: Slide, app: Slide, **options: Unpack[_StreamWindows]) -> _F: ...
 @overload
 def temporal_aggregate(
     df: _F, aggregates: Mapping[str, Any], *, on_invalid: _Kept = "error", **options: Unpack[_TemporalAggregate]
