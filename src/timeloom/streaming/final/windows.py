@@ -75,6 +75,7 @@ class StreamWindows(FinalStream):
                     f"select {measure.name!r}: rows of a stream have no order, so {measure.function!r} is not "
                     "defined; use min or max, or a callable"
                 )
+        self._last = MIN_TICK
         carried = [*self._app.columns, *(measure.column for measure in self._measures if measure.column is not None)]
         role = Role("input", arrives, Columns.of(event_columns), (), tuple(dict.fromkeys(carried)))
         super().__init__([role], f"windows {self._slides} {ratio} {self._code} {self._measures} {self._app}, {role}")
@@ -85,6 +86,12 @@ class StreamWindows(FinalStream):
         """Take a table; answer the steps that are final. ``until`` as in `StreamAggregate.push`."""
         return self._push([rows], until)
 
+    @guarded
+    def close(self) -> pa.Table:
+        """End the stream: all steps up to the last event are final."""
+        self._last = max([MIN_TICK, *(int(rows.held.times.max(initial=MIN_TICK)) for rows in self.streams if rows)])
+        return super().close()
+
     @property
     @guarded
     def is_idle(self) -> bool:
@@ -94,7 +101,7 @@ class StreamWindows(FinalStream):
     def _final(self, streams: list[StreamRows], complete: int) -> Step:
         rows, done = streams[0], 0 if self.since == MIN_TICK else self.since
         history = self._history(rows.live)
-        until = complete if complete < FOREVER else self._latest(rows.live)
+        until = complete if complete < FOREVER else self._latest()
         planned = self._windows(history, until, done)
         certain = max(done, int(np.searchsorted(planned.sys_last, until, side="right")))
         windows = Windows(*(ticks[done : max(certain, done + 1)] for ticks in planned))
@@ -130,10 +137,9 @@ class StreamWindows(FinalStream):
                 return planned
             steps *= 2
 
-    def _latest(self, live: Live) -> int:
+    def _latest(self) -> int:
         """The last instant at which anything has happened, at the end of a stream."""
-        known = live.ends[live.ends < FOREVER]
-        return max(self.clock, int(live.starts.max(initial=MIN_TICK)), int(known.max(initial=MIN_TICK)))
+        return max(self.clock, self._last)
 
     def _needed(self, live: Live, planned: Windows, certain: int) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Which rows a step that is not final may hold: those whose system time reaches its lower bound."""
