@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 ENOUGH = 0.6
-"""A way is run again, in turns with the others, until it has had so many seconds in all."""
+"""A way is run again, in turns with the others, until it has had so many seconds in all; but at least once if the first
+run may have compiled it."""
 
 TURNS = 6
 INF = float("inf")
@@ -32,11 +33,13 @@ class Contest:
     ) -> None:
         self.ways, self.digest, self.limit = dict(ways), digest, limit
         self.stopped: dict[str, float] = {}
+        self.cold = set(ways)
         self.answer: Any = None
 
     def warm(self, *data: Any) -> None:
         """Compile on data that are small enough for all, and compare the answers there, too."""
         self._compare({name: self.digest(way(*data)) for name, way in self.ways.items()})
+        self.cold.clear()
 
     def race(self, *data: Any) -> dict[str, float]:
         """Seconds of each way that is left, the best of some turns."""
@@ -51,7 +54,8 @@ class Contest:
         answers.clear()
         for _ in range(TURNS):
             for name, way in self._left():
-                if had[name] < ENOUGH:
+                if had[name] < ENOUGH or name in self.cold:
+                    self.cold.discard(name)
                     spent = _once(way, data)[1]
                     best[name], had[name] = min(best[name], spent), had[name] + spent
         self.stopped |= {name: spent for name, spent in best.items() if spent > self.limit}

@@ -124,7 +124,7 @@ def in_memory(record: Record, size) -> None:
     "sort-merge 2.1*10^11, DIP 2.1*10^9.",
     x=HISTORY,
     y=Axis("seconds, or comparisons in vain", log=True),
-    sizes={"tiny": (500, 1_000), "small": (20_000, 40_000, 80_000), "full": (50_000, 100_000, 200_000, 400_000)},
+    sizes={"tiny": (500, 1_000), "small": (40_000, 80_000, 160_000), "full": (50_000, 100_000, 200_000, 400_000)},
     learned="Sort-merge's waste per tuple is bounded by the longest tuple (10,000 granules), DIP's by the depth of "
     "the data (about 130): their ratio does not depend on the size of the history once it is longer than that. The "
     "paper's 2*10^15 of OIP is more than all pairs of 30 million tuples with each other.",

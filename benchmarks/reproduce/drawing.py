@@ -12,11 +12,13 @@ COLOURS = ["#1f5fa8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a
 WIDE, NARROW, COLUMNS = 420, 240, 3
 
 
-def svg(figure: Figure, points: list[dict[str, Any]]) -> str:
-    """The picture, or nothing if there is nothing to draw."""
+def svg(figure: Figure, points: list[dict[str, Any]], *, labels: bool = True) -> str:
+    """The picture, or nothing if there is nothing to draw. Labels of marks, for screen readers, take much room."""
     if not points:
         return ""
-    drawn: str = vl_convert.vegalite_to_svg(specification(figure, points))
+    spec = specification(figure, points)
+    spec["config"]["aria"] = labels
+    drawn: str = vl_convert.vegalite_to_svg(spec)
     return drawn
 
 
