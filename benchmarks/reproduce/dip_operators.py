@@ -28,18 +28,14 @@ def dip_antijoin(left: Periods, right: Periods) -> tuple[int, int, int]:
     y=Axis("seconds, or blocks", log=True),
     sizes={
         "tiny": (500, 1_000),
-        "small": (10_000, 20_000, 40_000, 80_000),
+        "small": (20_000, 40_000, 80_000, 160_000),
         "full": (50_000, 100_000, 200_000, 400_000),
     },
     learned=BLOCKS + " Alignment is left out once it takes long.",
 )
 def antijoin(record: Record, size) -> None:
-    contest, spent = (
-        Contest(
-            {"DIP": dip_antijoin, "Align": interval_joins.alignment_antijoin}, limit=0.4 if size[-1] < 10**5 else 60
-        ),
-        [],
-    )
+    ways = {"DIP": dip_antijoin, "Align": interval_joins.alignment_antijoin}
+    contest, spent = Contest(ways, limit=0.4 if size[-1] < 2 * 10**5 else 60), []
     last: dict[str, float] = {}
     contest.warm(*two(200))
     for count in size:
