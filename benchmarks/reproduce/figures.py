@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Grade = Literal["yes", "partly", "no"]
+Grade = Literal["yes", "partly", "no", "aside"]
 Verdict = Literal["confirmed", "confirmed in part", "refuted", "not comparable", "failed"]
 
 PAPERS = {
@@ -70,9 +70,13 @@ class Record:
         grade: Grade = "yes" if ratio <= wanted else "partly" if ratio <= enough else "no"
         self.finding(says, paper, times(ratio), grade)
 
+    def aside(self, says: str, measured: str) -> None:
+        """A measurement of our own that explains; the paper did not make it, so it has no part in the verdict."""
+        self.findings.append(Finding(says, "not in the paper", measured, "aside"))
+
     @property
     def verdict(self) -> Verdict:
-        grades = {finding.grade for finding in self.findings}
+        grades = {finding.grade for finding in self.findings} - {"aside"}
         if not grades:
             return "not comparable"
         if grades == {"yes"}:

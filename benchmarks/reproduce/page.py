@@ -8,7 +8,7 @@ from benchmarks.reproduce.drawing import svg
 from benchmarks.reproduce.figures import PAPERS, Figure
 
 STYLE = (Path(__file__).parent / "report.css").read_text()
-MARKS = {"yes": "✓ holds", "partly": "≈ goes that way", "no": "✗ does not hold"}
+MARKS = {"yes": "✓ holds", "partly": "≈ goes that way", "no": "✗ does not hold", "aside": "explains"}
 Results = list[tuple[Figure, dict[str, Any]]]
 
 
@@ -47,7 +47,7 @@ def _summary(results: Results) -> str:
 
 def reason(result: dict[str, Any]) -> str:
     """Why the verdict is what it is, in one line."""
-    findings = result["findings"]
+    findings = [finding for finding in result["findings"] if finding["grade"] != "aside"]
     if not findings:
         return result["reason"]
     missed = [finding for finding in findings if finding["grade"] != "yes"]
