@@ -154,3 +154,23 @@ def test_zeros_and_not_a_number_are_one_key_each(spark):
 def _zero(given: pa.Table) -> pa.Table:
     """The same with one zero."""
     return given.set_column(0, "k", pa.array([None if key is None else key + 0.0 for key in given["k"].to_pylist()]))
+
+
+def test_rows_of_the_left_table_keep_the_type_of_their_key(spark):
+    """What returns left rows only has no reason to give keys the common type of both sides."""
+    left = pa.table({"start": [1, 3], "end": [4, 6], "k": pa.array([1, 2], pa.int32())})
+    for kind, keys in ((pa.decimal128(9, 2), [Decimal(1), Decimal("2.5")]), (pa.float64(), [1.0, 2.5])):
+        right = pa.table({"start": [2, 4], "end": [5, 7], "k": pa.array(keys, kind), "x": [7, 7]})
+        frames = [spark.createDataFrame(given) for given in (left, right)]
+        for call in (
+            lambda one, other: tl.temporal_join(one, other, how="semi", on="k"),
+            lambda one, other: tl.temporal_join(one, other, how="semi", on="k", where="x = 7"),
+            lambda one, other: tl.temporal_antijoin(one, other, on="k"),
+            lambda one, other: tl.temporal_antijoin(one, other, on="k", where="x = 7"),
+            lambda one, other: tl.join(one, other, how="semi", on="k", where="x = 7"),
+            lambda one, other: tl.join(one, other, how="anti", on="k"),
+            lambda one, other: tl.count_join(one, other, on="k"),
+        ):
+            found, expected = call(*frames).toArrow(), call(left, right)
+            assert rows(found) == rows(expected)
+            assert found.schema.field("k").type == expected.schema.field("k").type == pa.int32()

@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.coalesce import coalesce
 from timeloom.engines.spark.columns.faults import answer
-from timeloom.engines.spark.columns.keys import all_aligned
+from timeloom.engines.spark.columns.keys import all_aligned, as_given
 from timeloom.engines.spark.columns.periods import period_writer
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame, merge_numbered
 from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
@@ -24,7 +24,7 @@ from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
 from timeloom.model.names import relation
-from timeloom.model.naming import Origin, OutputColumn
+from timeloom.model.naming import Keys, Origin, OutputColumn
 from timeloom.model.sequenced import AntijoinRequest, CoalesceRequest, TemporalJoinRequest
 
 
@@ -105,7 +105,15 @@ def _semijoin(left: DataFrame, right: DataFrame, request: TemporalJoinRequest, s
         judge_frame(left, request.left_period, "left", request.policy),
         judge_frame(right, request.right_period, "right", request.policy),
     ]
-    return answer(result.result if apart else result, inputs, request.policy)
+    return answer(_own_keys(result.result if apart else result, inputs[0], request.keys), inputs, request.policy)
+
+
+def _own_keys(result: DataFrame, left: JudgedFrame, keys: Keys) -> DataFrame:
+    """Left columns with the keys in the types that the left table has them in, not in those of both."""
+    schema = result.schema
+    kinds = {name: left.given[name].dataType for name in keys.left}
+    kept = [T.StructField(field.name, kinds.get(field.name, field.dataType)) for field in schema]
+    return as_given(result, schema, replace(left, given=T.StructType(kept)))
 
 
 def _as_antijoin(request: TemporalJoinRequest) -> AntijoinRequest:
