@@ -102,7 +102,9 @@ class Batch:
         now, draft = self._advance(sys), self._open()
         layout = draft.layout
         if not isinstance(values, Mapping):
-            raise UsageError(f"values={values!r} is no mapping; give columns and their new values, such as {{'v': 1}}")
+            raise UsageError(
+                f"values={shown(values)} is no mapping; give columns and their new values, such as {{'v': 1}}"
+            )
         changeable = [known for known in layout.attributes if known not in layout.key]
         for name in values:
             if name not in changeable and name not in PERIOD:
@@ -148,11 +150,11 @@ class Batch:
         now = layout.sys_time.ticks_of(sys, "sys")
         if now < draft.latest:
             raise InvalidInputError(
-                f"system time goes backwards: found {sys!r}, but the table has reached "
+                f"system time goes backwards: found {shown(sys)}, but the table has reached "
                 f"{layout.sys_instant(draft.latest)!r}; give that time or a later one"
             )
         if now == FOREVER:
-            raise InvalidInputError(f"sys={sys!r} is the last instant there is; give an earlier one")
+            raise InvalidInputError(f"sys={shown(sys)} is the last instant there is; give an earlier one")
         draft.layout, draft.latest = layout, now
         return now
 
@@ -174,7 +176,7 @@ class Batch:
             start, end = draft.period(row)
             (affected if start < high and low < end else kept).append(row)
         if not affected:
-            found = "no current row" if not rows else f"no current row that overlaps the portion {portion!r}"
+            found = "no current row" if not rows else f"no current row that overlaps the portion {shown(portion)}"
             raise InvalidInputError(f"the key {shown(key)} has {found}; expected one to change: insert it first")
         pieces = [piece for row in affected for piece in self._pieces(draft.version(row), low, high, now, changed)]
         for row in affected:
@@ -215,7 +217,7 @@ class Batch:
         chosen = [row for row in rows if at is None or draft.period(row)[0] <= at < draft.period(row)[1]]
         if len(chosen) != 1:
             raise InvalidInputError(
-                f"the key {shown(key)} has {len(chosen)} current rows{'' if at is None else f' at {valid_at!r}'}; "
+                f"the key {shown(key)} has {len(chosen)} current rows{'' if at is None else f' at {shown(valid_at)}'}; "
                 "expected one whose period moves: say by valid_at= at which instant it is valid"
             )
         old = draft.version(chosen[0])
@@ -267,7 +269,7 @@ class Batch:
         if portion is None:
             return MIN_TICK, FOREVER
         if not isinstance(portion, tuple | list) or len(portion) != 2:
-            raise UsageError(f"portion={portion!r} is no portion; give (from, to), each an instant or None")
+            raise UsageError(f"portion={shown(portion)} is no portion; give (from, to), each an instant or None")
         time, (low, high) = self._open().layout.app_time, portion
         begin = MIN_TICK if low is None else time.ticks_of(low, "portion")
         stop = FOREVER if high is None else time.ticks_of(high, "portion")

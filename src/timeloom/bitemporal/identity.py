@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from timeloom.bitemporal.columns import GrowingArray
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bitemporal.windows import Ticks
 
 FORGOTTEN = -1
@@ -92,5 +92,5 @@ def read_numbers(rows: object) -> Ticks:
     except ValueError:
         numbers = np.empty((0, 0))
     if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
-        raise UsageError(f"rows={rows!r} are no row numbers; give a list or an array of whole numbers")
+        raise UsageError(f"rows={shown(rows)} are no row numbers; give a list or an array of whole numbers")
     return numbers.astype(np.int64)

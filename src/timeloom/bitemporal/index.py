@@ -22,7 +22,7 @@ from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History, read_history
 from timeloom.engines.windows.slides import lay_out, meaning_code
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
@@ -84,11 +84,11 @@ class BitemporalIndex:
         checkpoint_every: Every = AUTO,
     ) -> None:
         if not isinstance(retroactive, bool):
-            raise UsageError(f"retroactive={retroactive!r} is neither True nor False")
+            raise UsageError(f"retroactive={shown(retroactive)} is neither True nor False")
         every = checkpoint_every
         if every not in (None, AUTO) and (isinstance(every, bool | str) or every < 1):
             raise UsageError(
-                f"checkpoint_every={every!r} is no number of rows; give an int of at least 1, 'auto', or None"
+                f"checkpoint_every={shown(every)} is no number of rows; give an int of at least 1, 'auto', or None"
             )
         self._sys_period = Period.of(sys_period)
         self._app_period = Period.of(app_period)
@@ -174,7 +174,9 @@ class BitemporalIndex:
         if self._follows:
             raise UsageError("this index follows a BitemporalTable; change the table, and the index follows")
         if ended is not None and not isinstance(ended, Mapping):
-            raise UsageError(f"ended={ended!r} is no mapping; give row numbers and their system ends, such as {{0: 5}}")
+            raise UsageError(
+                f"ended={shown(ended)} is no mapping; give row numbers and their system ends, such as {{0: 5}}"
+            )
         given = {} if ended is None else dict(ended)
         numbers = read_numbers(list(given)).tolist()
         with self._lock:
@@ -220,7 +222,9 @@ class BitemporalIndex:
             now.known_types()
             tick = now.latest if at is None else self._tick(at, 0, "at")
             if tick > now.latest:
-                raise UsageError(f"a checkpoint at {at!r} is after the latest system time {self.latest!r}; wait for it")
+                raise UsageError(
+                    f"a checkpoint at {shown(at)} is after the latest system time {self.latest!r}; wait for it"
+                )
             self._now = replace(now, lines=now.lines.checkpointed(tick))
 
     @checked
@@ -352,7 +356,7 @@ class BitemporalIndex:
         low, high = MIN_TICK, MAX_TICK
         if sys is not None:
             if not isinstance(sys, tuple | list) or len(sys) != 2:
-                raise UsageError(f"sys={sys!r} is no range of system times; give (first, last), both included")
+                raise UsageError(f"sys={shown(sys)} is no range of system times; give (first, last), both included")
             low, high = (self._tick(instant, 0, "sys") for instant in sys)
         return cells_of(now.lines.columns.view(), now.numbers.pinned(), low, high, types, net=not self._retroactive)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.ticks import Ticks, TimeType
 from timeloom.engines.tables.validity import admit
-from timeloom.errors import InvalidInputError, UsageError
+from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.slide import Instant
@@ -188,13 +188,13 @@ class Layout:
         else:
             parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(self.key):
-            raise UsageError(f"the key {key!r} has {len(parts)} parts, expected {len(self.key)}: {list(self.key)}")
+            raise UsageError(f"the key {shown(key)} has {len(parts)} parts, expected {len(self.key)}: {list(self.key)}")
         try:
             hash(parts)
         except TypeError as error:
-            raise UsageError(f"the key {key!r} is no key; give one value for each of {list(self.key)}") from error
+            raise UsageError(f"the key {shown(key)} is no key; give one value for each of {list(self.key)}") from error
         if None in parts:
-            raise InvalidInputError(f"the key {key!r} has a null; give one value for each of {list(self.key)}")
+            raise InvalidInputError(f"the key {shown(key)} has a null; give one value for each of {list(self.key)}")
         parts = _one_nan(parts)
         return parts[0] if len(parts) == 1 else parts
 
@@ -273,4 +273,4 @@ def _type_of(instant: Any) -> pa.DataType:
         return pa.date32()
     if isinstance(instant, int | np.integer) and not isinstance(instant, bool):
         return pa.int64()
-    raise UsageError(f"sys={instant!r} is no instant; give an int, a date or a timestamp")
+    raise UsageError(f"sys={shown(instant)} is no instant; give an int, a date or a timestamp")
