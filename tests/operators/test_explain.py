@@ -102,6 +102,29 @@ def test_every_verb_that_can_run_in_several_ways_was_asked():
     assert planned == {call[0].__name__ for call in CALLS}
 
 
+@pytest.mark.parametrize("name", [name for name, verb in verbs().items() if not verb.explains])
+def test_verbs_that_run_in_one_way_say_so_and_run_nothing(name, monkeypatch):
+    verb = verbs()[name]
+    for kept in ("call", "function"):
+        monkeypatch.setitem(verb.__dict__, kept, lambda *_, **__: pytest.fail(f"{name} ran"))
+    for asked in (name, getattr(tl, name)):
+        with pytest.raises(tl.UsageError, match=f"{name} runs in one way only; there is nothing to explain"):
+            tl.explain(asked, *(LEFT for _ in verb.inputs))
+
+
+@pytest.mark.parametrize("verb", ["pattern", tl.pattern])
+def test_patterns_are_told_without_running_them(verb, monkeypatch):
+    call = {"a": LEFT, "b": RIGHT}, [("a", "before", "b")]
+    tl.explain(verb, *call)
+    only_samples(monkeypatch)
+    assert tl.explain(verb, *call, on="key").why
+    for misused, words in (({"nothing": 1}, "unexpected keyword argument 'nothing'"), ({"empty": 3}, "empty=3")):
+        with pytest.raises(tl.UsageError, match=words):
+            tl.explain(verb, *call, **misused)
+    with pytest.raises(tl.UsageError, match="pattern: missing a required argument: 'relations'"):
+        tl.explain(verb, {"a": LEFT})
+
+
 def test_a_chain_of_joins_tells_its_tables():
     plan = tl.explain(tl.temporal_join, [LEFT, RIGHT, LEFT.slice(0, 10)])
     assert (plan["tables"], plan["rows"]) == (3, [ROWS, ROWS, 10])

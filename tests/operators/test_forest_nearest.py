@@ -76,3 +76,44 @@ def test_only_what_is_near_is_touched(monkeypatch):
         assert tl.explain(tl.nearest, left, forest, 3).facts["algorithm"] == "index"
         steps.append(sum(met))
     assert steps[0] == steps[1] < 500
+
+
+@settings(max_examples=60)
+@given(PERIODS.filter(bool), PERIODS, st.integers(1, 3), st.sampled_from(CALLS), st.booleans())
+def test_neighbours_of_events(events, others, k, call, both):
+    direction, ties, how, furthest = call
+    forest = tl.StabForest.build(*(np.array([row[at] for row in events], np.int64) for at in (0, 1)))
+    right = tl.StabForest.build(few(others)) if both and others else few(others)
+    options = {"direction": direction, "ties": ties, "how": how, "max_distance": furthest}
+    found = tl.nearest(forest, right, k, **options)
+    expected = tl.nearest(forest.table(), pa.table(right), k, **options)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_events_beyond_the_distance_are_not_read(monkeypatch):
+    def day(tick):
+        return date(2024, 1, 1) + timedelta(tick)
+
+    forest = tl.StabForest.build([day(tick) for tick in range(0, 900, 9)], [day(tick + 2) for tick in range(0, 900, 9)])
+    right, options = few([(40, 41), (700, 703)], pa.date32(), day), {"max_distance": timedelta(10)}
+    expected = tl.nearest(forest.table(), right, 1, **options)
+    monkeypatch.setattr(tl.StabForest, "__arrow_c_stream__", lambda *_: pytest.fail("all events are read"))
+    assert tl.nearest(forest, right, 1, **options).to_pylist() == expected.to_pylist()
+    plan = tl.explain(tl.nearest, forest, right, 1, **options)
+    assert (plan["algorithm"], plan["left rows"], plan["right rows"]) == ("index", 100, 2)
+    with pytest.raises(tl.InvalidInputError, match="axis"):
+        tl.nearest(forest, few([(1, 2)]), 1, max_distance=3)
+
+
+def test_the_reason_is_told_where_an_index_is_read_as_a_table():
+    forest, right = tl.StabForest.build([1, 5], [3, 9]), few([(4, 5)])
+    for options, words in (
+        ({}, "the result has every event"),
+        ({"max_distance": 3, "how": "left"}, "the result has every event"),
+        ({"max_distance": 3, "on_invalid": "quarantine"}, "quarantine was asked for"),
+        ({"max_distance": 3, "left_on": "id", "right_on": "row"}, "keys were asked for"),
+    ):
+        plan = tl.explain(tl.nearest, forest, right, **options)
+        assert plan["algorithm"] == "walk"
+        assert any(words in why for why in plan.why), plan

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import timeloom as tl
 from timeloom import InvalidInputError, StabForest, UsageError
 from timeloom.kernels.stab_forest.layout import FOREVER
 
@@ -193,6 +194,24 @@ class Model:
                 (i, j) for i, (start, stop) in seen.items() for j, (a, b) in enumerate(other) if start < b and a < stop
             )
 
+    def check_verbs(self, t, length):
+        """The verbs through the forest, on the axis that it has."""
+        of, seen, end = self.of, self.seen(), min(t + length, SPAN - 1)
+        if not self.events:
+            return
+        active = sorted(i for i, (start, stop) in seen.items() if start <= t < stop)
+        assert sorted(tl.stab(self.forest, at=of(t))["id"].to_pylist()) == active
+        if end <= t:
+            return
+        few = pa.table({"row": [7], "start": [of(t)], "end": [of(end)]})
+        near = sorted(i for i, (start, stop) in seen.items() if start < end and t < stop)
+        for sides in ((few, self.forest), (self.forest, few)):
+            assert sorted(tl.join(*sides)["id"].to_pylist()) == near
+        assert sorted(tl.join(self.forest, few, how="anti")["id"].to_pylist()) == sorted(set(seen) - set(near))
+        assert tl.count_join(few, self.forest)["count"].to_pylist() == [len(near)]
+        if near:
+            assert sorted(tl.nearest(few, self.forest, len(near))["id"].to_pylist()) == near
+
 
 @pytest.mark.parametrize("axis", list(FROM_TICK))
 @settings(max_examples=15, deadline=None)
@@ -204,6 +223,7 @@ def test_any_history_answers_as_brute_force(axis, order, steps):
     assert len(model.forest) == len(model.events)
     for t in range(0, SPAN, 4):
         model.check(t, 3)
+        model.check_verbs(t, 3)
 
 
 @pytest.mark.parametrize("axis", list(FROM_TICK))

@@ -7,6 +7,7 @@ from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.explanation import Explanation
 from timeloom.model.options import checked
 from timeloom.operators.call import PlannedCall
+from timeloom.operators.pattern import pattern
 from timeloom.operators.registry import verbs
 
 
@@ -32,7 +33,7 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, sample: bool = False, 
     >>> tl.explain(tl.join, shifts, shifts)["algorithm"]
     'forward_scan'
     """
-    explained = getattr(verb, "explained", None)
+    explained = getattr(pattern if verb == "pattern" else verb, "explained", None)
     if explained is not None:
         answer: Explanation = explained(*args, **kwargs)
         return answer.sampled() if sample else answer

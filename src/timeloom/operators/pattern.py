@@ -6,7 +6,7 @@ from typing import Any
 from timeloom.errors import UsageError, did_you_mean, shown
 from timeloom.model.explanation import Explanation
 from timeloom.model.naming import column_names
-from timeloom.model.options import checked
+from timeloom.model.options import bind, checked
 from timeloom.model.pattern import Pattern, PatternRequest
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
@@ -76,11 +76,11 @@ def pattern(
     return engine.pattern(tables, request)
 
 
-def _explained(tables: Any, relations: Any, **options: Any) -> Explanation:
-    given: dict[str, Any] = {"on": None, "columns": None, "period": ("start", "end"), "periods": None}
-    given |= {"on_invalid": "error", "empty": None, **options}
-    engine, request = _request(tables, relations, **given)
-    answer: Explanation = engine.explain_pattern(tables, request)
+def _explained(*args: Any, **options: Any) -> Explanation:
+    given = bind(pattern, *args, **options)
+    given.apply_defaults()
+    engine, request = _request(*given.args, **given.kwargs)
+    answer: Explanation = engine.explain_pattern(given.arguments["tables"], request)
     return answer
 
 

@@ -256,8 +256,8 @@ class StabForest(Queries):
     def finish(self, handle: Handle, end: Instant) -> None:
         """Set the end of an open event.
 
-        Ends that arrive in the order of time cost logarithmic time. An end before the latest start is accepted, too,
-        but may make the next query rebuild the index.
+        Ends that arrive in the order of time cost logarithmic time. An end before the latest start is accepted, too: it
+        is kept beside the index, which takes such ends in now and then, so that each moves few events.
         """
         if not isinstance(handle, Handle):
             raise UsageError(f"{shown(handle)} is no handle; expected what begin() returned")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from drawing import periods
 from reference import sequenced as reference
-from timeloom.kernels.aggregates.dip import dip_timeline
+from timeloom.kernels.aggregates.dip import dip_timeline, joined_periods
 from timeloom.kernels.sequenced import dip, dip_full, dip_merge, dip_outer
 
 
@@ -111,3 +111,19 @@ def test_the_full_outer_operator_gives_a_partition_again(left, right):
     ]
     named = zip(*(column.tolist() for column in (found.outer, found.inner, found.starts, found.ends)), strict=True)
     assert sorted(named) == sorted(expected)
+
+
+@pytest.mark.parametrize("overlapping", [identical, nested])
+def test_aggregation_has_one_intermediate_whatever_the_depth(overlapping):
+    """One room is read and one is written; the deepest partitions take no more of them."""
+    for rows in (2, 20, 40):
+        taken: list[tuple[int, int]] = []
+
+        def room_of(shape: tuple[int, int], taken: list[tuple[int, int]] = taken) -> np.ndarray:
+            taken.append(shape)
+            return np.empty(shape, np.int64)
+
+        parts = dip.partition(*overlapping(rows))
+        assert parts.depth == rows
+        joined_periods(parts, dip_merge.Counters(), room_of)
+        assert taken == [(2, 2 * rows)] * 2

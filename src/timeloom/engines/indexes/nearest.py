@@ -12,7 +12,6 @@ from timeloom.engines.indexes.verbs import ALWAYS_FEW, FEW
 from timeloom.engines.joins.problem import limits_of
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import Restore, to_arrow
-from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.overlap import span_column
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.rectangle import search_many
@@ -68,7 +67,7 @@ def explain_nearest(left: object, right: object, request: NearestRequest) -> Exp
 def _two_sides(
     held: ExitStack, left: object, right: object, request: NearestRequest
 ) -> tuple[Rows, IndexRows, Restore] | None:
-    if request.keys or request.policy.on_invalid == "quarantine" or is_index(left):
+    if request.keys or request.policy.on_invalid == "quarantine":
         return None
     table, restore = to_arrow(left, "left")
     if table.num_rows > ALWAYS_FEW and table.num_rows * FEW > len(right):  # type: ignore[arg-type]

@@ -207,7 +207,12 @@ class LocalEngine:
 
     def nearest(self, left: object, right: object, request: "NearestRequest") -> Any:
         """Find the nearest right rows of each left row."""
-        if is_index(right):
+        if is_index(left):
+            from timeloom.engines.indexes.nearest_left import nearest as of_events
+
+            if (found := of_events(left, right, request)) is not None:
+                return found
+        elif is_index(right):
             from timeloom.engines.indexes.nearest import nearest as through_index
 
             if (found := through_index(left, right, request)) is not None:
@@ -218,10 +223,11 @@ class LocalEngine:
 
     def explain_nearest(self, left: object, right: object, request: "NearestRequest") -> "Explanation":
         """Say how neighbours would be found."""
-        if is_index(right):
-            from timeloom.engines.indexes.nearest import explain_nearest as explained
+        if is_index(left) or is_index(right):
+            from timeloom.engines.indexes.nearest import explain_nearest as near_rows
+            from timeloom.engines.indexes.nearest_left import explain_nearest as near_events
 
-            if (known := explained(left, right, request)) is not None:
+            if (known := (near_events if is_index(left) else near_rows)(left, right, request)) is not None:
                 return known
         from timeloom.engines.local.nearest import explain_nearest
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from timeloom.engines.indexes.nearest_left import reason
 from timeloom.engines.joins.nearest import nearest_tables
 from timeloom.engines.joins.two_tables import TwoTables
 from timeloom.engines.resources.threads import cores
+from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.validity import answer
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import NearestRequest
@@ -28,4 +30,5 @@ def explain_nearest(left: object, right: object, request: NearestRequest) -> Exp
         "keys": list(request.keys.left),
     }
     why = "from each left row outwards over sorted starts and ends, so only neighbours are looked at"
-    return Explanation("nearest", "local", facts, (why,))
+    index = is_index(left) or is_index(right)
+    return Explanation("nearest", "local", facts, (why, reason(left, request)) if index else (why,))
