@@ -22,7 +22,10 @@ THROUGH_CALLERS = {
     "stab_forest.finish": "moves entries of a whole forest, whose invariants the histories look at after each step",
     **dict.fromkeys(
         [f"streaming.{name}" for name in ("agenda", "certainty", "direct_sweep", "foresight", "layout", "pairs")]
-        + [f"streaming.{name}" for name in ("plain_sweep", "planned_sweep", "scan", "schedule", "unmatched")],
+        + [
+            f"streaming.{name}"
+            for name in ("plain_sweep", "planned_sweep", "scan", "schedule", "together", "unmatched")
+        ],
         "a step of one loop over shared state, which means nothing half-way: streaming/test_operator compares each "
         "pair and its instant with all futures, by every sweep, for every relation",
     ),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.streaming.arrival import ACCEPTED
-from timeloom.kernels.streaming.direct_sweep import AT_END, UNSEEN
+from timeloom.kernels.streaming.direct_sweep import AT_END, SAME_START, UNSEEN
 from timeloom.kernels.streaming.foresight import NEAR_TICK
 from timeloom.kernels.streaming.gapless import AFTER, END, FIRED, KEY, NAME, START, Cells, empty_maps, fill, with_room
 from timeloom.kernels.streaming.keyed_sweep import (
@@ -40,11 +40,11 @@ class ManyKeys:
         model = make()
         assert model.direct is not None
         self.numbered, self.intake = model.numbered, model.intake
-        self._fires, self._leaves = model.direct
+        self._fires, self._leaves, self._same = model.direct
         self._rules = model.decisions
         self._lists = np.full((64, 4), -1, np.int64)
         self._live, self._opened = empty_pool(LIVE_SIZE), empty_pool(OPEN_SIZE)
-        self._maps, self._table = empty_maps(2, 64), empty_rows(32)
+        self._maps, self._table = empty_maps(2, 64, by_start=self._same == SAME_START), empty_rows(32)
         self._buffer = np.empty((2, BUFFER, 6), np.int64)
         self._state = np.zeros(STATE_SIZE, np.int64)
         self._held_keys: list[Cells] = [np.empty((2, 0), np.int64), np.empty((2, 0), np.int64)]
@@ -111,6 +111,7 @@ class ManyKeys:
             self._opened,
             self._fires,
             self._leaves,
+            self._same,
             self._rules,
             self._maps,
             self._table,

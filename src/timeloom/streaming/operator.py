@@ -11,7 +11,7 @@ from timeloom.kernels.order import Ticks
 from timeloom.kernels.streaming.agenda import empty_agenda, more_room
 from timeloom.kernels.streaming.arrival import admitted, endings
 from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
-from timeloom.kernels.streaming.direct_sweep import UNSEEN, sweep_direct
+from timeloom.kernels.streaming.direct_sweep import SAME_START, UNSEEN, sweep_direct
 from timeloom.kernels.streaming.foresight import NEAR_TICK, foresee
 from timeloom.kernels.streaming.gapless import (
     AFTER,
@@ -149,7 +149,7 @@ class EndpointJoin(Guarded):
         self._directly = directly(self._rules) if self._plain else None
         self._pairs_per_event = 1.0
         self._opened = empty_rows(32)
-        self._maps = empty_maps(2, 64)
+        self._maps = empty_maps(2, 64, by_start=self._by_start)
         self._agenda = empty_agenda(64)
         self._waiters = np.empty((WAITING_SIDE + 1, 64), np.int64)
         self._state = np.zeros(STATE_SIZE, np.int64)
@@ -173,6 +173,11 @@ class EndpointJoin(Guarded):
             for side, ends in enumerate(self._directly.fires)
             if ends == AT_END_POINT and self._directly.leaves[side] == UNSEEN
         ]
+
+    @property
+    def _by_start(self) -> bool:
+        """Whether rows look for those that start together with them."""
+        return self._directly is not None and self._directly.same == SAME_START
 
     @property
     def direct(self) -> Directly | None:
@@ -249,7 +254,7 @@ class EndpointJoin(Guarded):
         if self._state[FAR]:
             self._plain, self._directly = False, None
         self._opened = refilled(stored.left_opened, stored.right_opened)
-        self._maps = filled(stored.left_live, stored.right_live)
+        self._maps = filled(stored.left_live, stored.right_live, by_start=self._by_start)
         self._agenda = empty_agenda(len(stored.plans) + 64)
         self._agenda[HEAP, : len(stored.plans)] = stored.plans
         self._waiters = np.concatenate([stored.waiters, np.empty((WAITING_SIDE + 1, 64), np.int64)], axis=1)

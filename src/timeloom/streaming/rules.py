@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.streaming.direct_sweep import ANY, BEFORE_END, NOT_AT_ALL, SAME_END, SAME_START, UNSEEN
 from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
 from timeloom.kernels.streaming.direct_sweep import AT_START as AT_START_POINT
-from timeloom.kernels.streaming.direct_sweep import BEFORE_END, NOT_AT_ALL, UNSEEN
 from timeloom.kernels.streaming.foresight import NEAR_BOUND
-from timeloom.kernels.streaming.layout import DECIDES, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
+from timeloom.kernels.streaming.layout import DECIDES, LEFT_BOUNDS, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
 from timeloom.kernels.streaming.pairs import NEVER
 from timeloom.model.box import Box
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -25,10 +25,11 @@ class Rules(NamedTuple):
 
 
 class Directly(NamedTuple):
-    """At which of their own endpoints the rows of each side look for partners, and leave."""
+    """At which of their own endpoints the rows of each side look for partners, and leave; what partners share."""
 
     fires: tuple[int, int]
     leaves: tuple[int, int]
+    same: int
 
 
 @cache
@@ -117,7 +118,15 @@ def directly(rules: Rules) -> Directly | None:
     """How to sweep for one decision without a plan, if that is possible."""
     rule = rules.decisions[0].tolist()
     fires, leaves = zip(*((_fires(rule, side), _leaves(rule, side)) for side in (0, 1)), strict=True)
-    return None if None in fires or None in leaves else Directly(fires, leaves)
+    return None if None in fires or None in leaves else Directly(fires, leaves, _same(rule, leaves))
+
+
+def _same(rule: list[int], leaves: tuple[int, int]) -> int:
+    """What partners have in common; rows that end now are all there only if rows stay until then."""
+    start_low, start_high, *_, end_low, end_high = rule[LEFT_BOUNDS : LEFT_BOUNDS + 8]
+    if end_low == end_high == 0 and set(leaves) <= {AT_END_POINT, UNSEEN}:
+        return SAME_END
+    return SAME_START if start_low == start_high else ANY
 
 
 def _fires(rule: list[int], side: int) -> int | None:

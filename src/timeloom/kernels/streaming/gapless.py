@@ -22,12 +22,17 @@ in front of one in its chain, or ``-1 - b`` for the first element of bucket b: w
 it. ``AFTER`` is the next one in the chain, or -1. ``HEAD`` is, for each bucket, its first element, or -1. The first
 cell of ``COUNT`` is the number of elements."""
 
+NEXT_ALIKE, LAST_ALIKE, FIRST_ALIKE = range(COUNT + 1, COUNT + 4)
+"""Further rows of maps that are chained by start as well: what ``AFTER``, ``BEFORE`` and ``HEAD`` are for keys."""
 
-def empty_maps(count: int, capacity: int) -> Cells:
-    """Make maps with room for this many elements each, rounded up to a power of two."""
-    maps = np.empty((count, COUNT + 1, 1 << max(0, capacity - 1).bit_length()), np.int64)
+
+def empty_maps(count: int, capacity: int, *, by_start: bool = False) -> Cells:
+    """Make maps with room for this many elements each, rounded up to a power of two; chained by start too, or not."""
+    rows = FIRST_ALIKE + 1 if by_start else COUNT + 1
+    maps = np.empty((count, rows, 1 << max(0, capacity - 1).bit_length()), np.int64)
     maps[:, HEAD] = -1
     maps[:, COUNT] = 0
+    maps[:, FIRST_ALIKE:] = -1
     return maps
 
 
@@ -87,15 +92,56 @@ def remove_element(maps: Cells, which: int, element: int) -> None:
     maps[which, COUNT, 0] = last
 
 
+@compiled
+def bucket_of(start: int, mask: int) -> int:
+    """The bucket of a start. Its higher bits count too: starts are often whole seconds, or days, in small ticks."""
+    return (start ^ (start >> 7) ^ (start >> 15) ^ (start >> 32)) & mask
+
+
+@compiled
+def chain(maps: Cells, which: int) -> None:
+    """Chain the element that was appended last to those with its start."""
+    element = maps[which, COUNT, 0] - 1
+    bucket = bucket_of(maps[which, START, element], maps.shape[2] - 1)
+    head = maps[which, FIRST_ALIKE, bucket]
+    maps[which, NEXT_ALIKE, element] = head
+    maps[which, LAST_ALIKE, element] = -1 - bucket
+    if head >= 0:
+        maps[which, LAST_ALIKE, head] = element
+    maps[which, FIRST_ALIKE, bucket] = element
+
+
+@compiled
+def point_alike(maps: Cells, which: int, before: int, element: int, after: int) -> None:
+    """Let the neighbours in a chain by start point to this element, or to each other if it is none."""
+    if before >= 0:
+        maps[which, NEXT_ALIKE, before] = element if element >= 0 else after
+    else:
+        maps[which, FIRST_ALIKE, -1 - before] = element if element >= 0 else after
+    if after >= 0:
+        maps[which, LAST_ALIKE, after] = element if element >= 0 else before
+
+
+@compiled
+def unchain(maps: Cells, which: int, element: int) -> None:
+    """Take an element out of its chain by start, before it is removed; the last one takes over its place."""
+    point_alike(maps, which, maps[which, LAST_ALIKE, element], -1, maps[which, NEXT_ALIKE, element])
+    last = maps[which, COUNT, 0] - 1
+    if element != last:
+        before, after = maps[which, LAST_ALIKE, last], maps[which, NEXT_ALIKE, last]
+        maps[which, LAST_ALIKE, element], maps[which, NEXT_ALIKE, element] = before, after
+        point_alike(maps, which, before, element, after)
+
+
 def contents(maps: Cells, which: int) -> Cells:
     """The tuples of one map, without its chains."""
     tuples: Cells = maps[which, :AFTER, : maps[which, COUNT, 0]].copy()
     return tuples
 
 
-def filled(*tuples: Cells) -> Cells:
+def filled(*tuples: Cells, by_start: bool = False) -> Cells:
     """Maps with these contents."""
-    maps = empty_maps(len(tuples), max(64, *(some.shape[1] for some in tuples)))
+    maps = empty_maps(len(tuples), max(64, *(some.shape[1] for some in tuples)), by_start=by_start)
     for which, some in enumerate(tuples):
         fill(maps, which, some)
     return maps
@@ -108,6 +154,8 @@ def fill(maps: Cells, which: int, tuples: Cells) -> None:
         append(maps, which, tuples[KEY, at], tuples[START, at], tuples[END, at], tuples[NAME, at])
         element = maps[which, COUNT, 0] - 1
         maps[which, MARK, element], maps[which, FIRED, element] = tuples[MARK, at], tuples[FIRED, at]
+        if maps.shape[1] > FIRST_ALIKE:
+            chain(maps, which)
 
 
 @compiled
@@ -125,6 +173,7 @@ def grown(maps: Cells) -> Cells:
     larger = np.empty((maps.shape[0], maps.shape[1], 2 * maps.shape[2]), np.int64)
     larger[:, HEAD] = -1
     larger[:, COUNT] = 0
+    larger[:, FIRST_ALIKE:] = -1
     for which in range(maps.shape[0]):
         fill(larger, which, maps[which, :, : maps[which, COUNT, 0]])
     return larger

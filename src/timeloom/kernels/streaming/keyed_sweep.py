@@ -11,7 +11,7 @@ from timeloom.kernels.jit import compiled
 from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.arrival import admit
 from timeloom.kernels.streaming.direct_sweep import sweep_direct
-from timeloom.kernels.streaming.gapless import Cells, append, grown
+from timeloom.kernels.streaming.gapless import Cells, append, bucket_of, chain, grown
 from timeloom.kernels.streaming.layout import COMING, CURSOR, EVENT_HANDLE, PAIRS, WANTED
 from timeloom.kernels.streaming.layout import ID as EVENT_ID
 from timeloom.kernels.streaming.open_rows import HANDLE, ID, START, doubled, enter, slot_of
@@ -69,6 +69,7 @@ def sweep_keys(
     opened: Cells,
     fires: tuple[int, int],
     leaves: tuple[int, int],
+    same: int,
     rules: Cells,
     maps: Cells,
     table: Cells,
@@ -94,7 +95,7 @@ def sweep_keys(
             if own[at, EVENT_HANDLE] >= 0:
                 own[at, EVENT_ID] = own[at, EVENT_HANDLE]
         state[CURSOR] = 0
-        while not sweep_direct(own, fires, leaves, rules, maps, buffer, state, pairs):
+        while not sweep_direct(own, fires, leaves, same, rules, maps, buffer, state, pairs):
             while max(maps[0, gapless.COUNT, 0], maps[1, gapless.COUNT, 0]) + state[COMING] > maps.shape[2]:
                 maps = grown(maps)
             if state[PAIRS] + state[WANTED] > pairs.shape[1]:
@@ -115,6 +116,8 @@ def load(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table:
             if maps[side, gapless.COUNT, 0] == maps.shape[2]:
                 maps = grown(maps)
             append(maps, side, live[at, FIRST], live[at, FIRST + 1], live[at, FIRST + 2], live[at, FIRST + 3])
+            if maps.shape[1] > gapless.FIRST_ALIKE:
+                chain(maps, side)
             at = taken_back(live, at)
         at = lists[key, OPEN + side]
         while at >= 0:
@@ -141,6 +144,9 @@ def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table
             live[at, NEXT] = lists[key, LIVE + side]
             lists[key, LIVE + side] = at
             maps[side, gapless.HEAD, maps[side, gapless.KEY, element] & (maps.shape[2] - 1)] = -1
+            if maps.shape[1] > gapless.FIRST_ALIKE:
+                bucket = bucket_of(maps[side, gapless.START, element], maps.shape[2] - 1)
+                maps[side, gapless.FIRST_ALIKE, bucket] = -1
         maps[side, gapless.COUNT, 0] = 0
         last = table.shape[1] - 1
         for slot in range(last if table[side, last, 0] else 0):

@@ -1,0 +1,117 @@
+"""Partners that start or end together are found without looking at the other active rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.certainty import certain_from
+from reference.relations import RELATIONS, join_pairs
+from timeloom.kernels.joins.sweep_join import Counters
+from timeloom.kernels.streaming.gapless import (
+    FIRST_ALIKE,
+    NEXT_ALIKE,
+    append,
+    bucket_of,
+    chain,
+    empty_maps,
+    grown,
+    remove_element,
+    unchain,
+)
+from timeloom.model.names import relation
+from timeloom.streaming.intake import Events
+from timeloom.streaming.operator import EndpointJoin
+
+TOGETHER = ("equals", "starts", "started_by", "finishes", "finished_by")
+Span = tuple[int, int]
+LASTING = 10**6
+
+
+def events(table: list[Span]) -> Events:
+    """The endpoints of rows by time; a row whose end is LASTING does not end."""
+    points = sorted((time, row, at == 0) for row, span in enumerate(table) for at, time in enumerate(span))
+    known = [point for point in points if point[0] < LASTING]
+    times, ids, starting = (np.array([point[at] for point in known], np.int64) for at in range(3))
+    return Events.endpoints(ids, times, starting.astype(np.bool_))
+
+
+def swept(name: str, left: list[Span], right: list[Span], *, lazy: bool = True) -> tuple[list[list[int]], Counters]:
+    """All pairs with their instants, and what finding them cost; every event is used."""
+    join, sides = EndpointJoin(relation(name), lazy=lazy), (events(left), events(right))
+    out = join.push(*sides, until=LASTING)
+    assert out.refused == ()
+    assert out.used == sum(side.ids.size for side in sides)
+    return sorted(np.stack(out[:3]).T.tolist()), join.counters
+
+
+SOME = [(5 * at, 5 * at + length) for at in range(40) for length in (7, 9, 12, 17)]
+
+
+def lasting(count: int) -> list[Span]:
+    """Periods that are active all the time and start when no other row does."""
+    return [(-1000 - 3 * at, LASTING) for at in range(count)]
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_active_rows_that_do_not_match_cost_nothing(name, lazy):
+    expected, few = swept(name, SOME, SOME, lazy=lazy)
+    assert few.pairs == len(expected) >= 40
+    found, many = swept(name, SOME + lasting(700), SOME + lasting(700), lazy=lazy)
+    assert found == expected
+    assert many == few
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_only_rows_that_start_or_end_together_are_read(name):
+    """An open row that started with one that ends now is its partner; of those that end together some are not."""
+    expected, counters = swept(name, SOME, SOME + lasting(500))
+    by_start = name in ("starts", "started_by")
+    assert counters.getnext == (len(expected) if by_start else sum(r[1] == s[1] for r in SOME for s in SOME))
+
+
+ticks = st.integers(0, 9)
+tables = st.lists(st.tuples(ticks, ticks).filter(lambda span: span[0] < span[1]), max_size=40)
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@settings(max_examples=20, deadline=None)
+@given(left=tables, right=tables, spread=st.sampled_from([1, 64, 1 << 16]))
+def test_crowds_at_the_same_instants(name, left, right, spread):
+    """Many rows share their endpoints, and starts that differ share their chains."""
+    expected = sorted(
+        [i, j, certain_from(relation(name).holds, left[i], right[j]) * spread]
+        for i, j in join_pairs(left, right, RELATIONS[name])
+    )
+    wide = [[(start * spread, end * spread) for start, end in table] for table in (left, right)]
+    join = EndpointJoin(relation(name))
+    out = join.push(*(events(table) for table in wide), until=10 * spread)
+    assert sorted(np.stack(out[:3]).T.tolist()) == expected
+    assert out.used == 2 * (len(left) + len(right))
+    assert join.state_size == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 300)), max_size=80))
+def test_chains_hold_exactly_the_rows_of_a_start(steps):
+    maps, rows, key = empty_maps(2, 4, by_start=True), [], 0
+    for adds, number in steps:
+        if adds or not rows:
+            maps = grown(maps) if len(rows) == maps.shape[2] else maps
+            append(maps, 1, key, number % 7, 1000, key)
+            chain(maps, 1)
+            rows.append((key, number % 7))
+            key += 1
+        else:
+            element = number % len(rows)
+            unchain(maps, 1, element)
+            remove_element(maps, 1, element)
+            rows[element] = rows[-1]
+            rows.pop()
+    for start in range(7):
+        at, found = int(maps[1, FIRST_ALIKE, bucket_of(start, maps.shape[2] - 1)]), []
+        while at >= 0:
+            found += [rows[at][0]] if rows[at][1] == start else []
+            at = int(maps[1, NEXT_ALIKE, at])
+        assert sorted(found) == [row for row, own in sorted(rows) if own == start]
