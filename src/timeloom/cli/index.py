@@ -1,7 +1,6 @@
 """``timeloom index``: stab-forests and bitemporal indexes in files, built, asked, grown and thinned out."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,36 +10,12 @@ from timeloom.cli.screen import say, working
 from timeloom.cli.state import with_debug
 from timeloom.cli.texts import parse_period, parse_value
 
-SUFFIXES = (".idx", ".index")
-"""How the names of indexes end where a command also takes tables."""
-
 _OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the screen.")
 _PERIOD = click.option(
     "--period", default="start,end", show_default=True, metavar="START,END", help="The period columns."
 )
 _CLOSED = click.option("--closed", help="Which ends belong to the periods: left (default), right, both, neither.")
 _OPEN_END = click.option("--open-end", multiple=True, help="An end that means 'until further notice', as null does.")
-
-
-def is_index_file(path: str) -> bool:
-    """Tell the name of an index from that of a table."""
-    return Path(path).suffix.lower() in SUFFIXES
-
-
-def load(path: str) -> Any:
-    """Read an index of any kind."""
-    from timeloom.storage import kind_of
-
-    kind = kind_of(path)
-    if kind == "bitemporal-index":
-        from timeloom.bitemporal.index import BitemporalIndex
-
-        return BitemporalIndex.load(path)
-    if kind == "bitemporal-table":
-        from timeloom.bitemporal.table import BitemporalTable
-
-        return BitemporalTable.load(path)
-    return _forest(path)
 
 
 def _forest(path: str) -> Any:
@@ -107,7 +82,9 @@ def history(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(file: str, as_json: bool) -> None:
     """Check an index and say what it holds."""
-    facts = load(file).describe()
+    from timeloom.pipeline.tables.indexes import load_index
+
+    facts = load_index(file).describe()
     if as_json:
         click.echo(json.dumps(facts, default=str))
         return
@@ -167,8 +144,9 @@ def append(file: str, table: str, period: str, closed: str | None, open_end: tup
     """
     from timeloom.bitemporal.index import BitemporalIndex
     from timeloom.pipeline.tables.files import read_table
+    from timeloom.pipeline.tables.indexes import load_index
 
-    index = load(file)
+    index = load_index(file)
     if isinstance(index, BitemporalIndex):
         with working(f"{table} → {file}"):
             index.append(rows := read_table(table))

@@ -24,9 +24,10 @@ def command(text: str, tables: tuple[str, ...], output: str, plan: bool, **given
     timeloom sql "select * from a join b on a.period during b.period" a=a.parquet b=b.csv
     """
     import timeloom
-    from timeloom.cli.index import is_index_file, load
     from timeloom.cli.results import Target
     from timeloom.engines.tables.frames import to_arrow
+    from timeloom.pipeline.formats.registry import is_index_file
+    from timeloom.pipeline.tables.indexes import load_index
 
     places, reading = _places(tables), Reading.of(given_reading)
     target = Target.of(output, reading)
@@ -34,7 +35,7 @@ def command(text: str, tables: tuple[str, ...], output: str, plan: bool, **given
     given = {}
     for name, path in places.items():
         with working(f"reading {path}"):
-            given[name] = load(path) if is_index_file(path) else reading.table(path)
+            given[name] = load_index(path) if is_index_file(path) else reading.table(path)
     if plan:
         click.echo(str(timeloom.explain(timeloom.sql, text, **given)))
         return

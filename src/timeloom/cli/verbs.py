@@ -129,7 +129,8 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
 
 def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> list[Any]:
     """Read the tables and indexes that a command names; a file named twice is read once."""
-    from timeloom.cli.index import is_index_file, load
+    from timeloom.pipeline.formats.registry import is_index_file
+    from timeloom.pipeline.tables.indexes import load_index
 
     seen: dict[str, Any] = {}
     reading = Reading.of(given)
@@ -137,7 +138,7 @@ def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> li
     def table(path: str) -> Any:
         if path not in seen:
             with working(f"reading {path}"):
-                seen[path] = load(path) if is_index_file(path) else reading.table(path)
+                seen[path] = load_index(path) if is_index_file(path) else reading.table(path)
         return seen[path]
 
     tables = [table(given[name]) for name in verb.inputs if given[name] is not None]

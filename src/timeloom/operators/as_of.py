@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from timeloom.errors import UsageError
+from timeloom.model.explanation import Explanation
 from timeloom.model.naming import Keys
 from timeloom.model.neighbours import (
     AsOfDirection,
@@ -114,20 +115,24 @@ def _believed(df: Any, given: "tuple[tuple[str, Any, PeriodLike], ...]", on_inva
     """Read a call for one table."""
     from timeloom.bitemporal.index import BitemporalIndex
     from timeloom.bitemporal.table import BitemporalTable
+    from timeloom.engines.tables.frames import family_of
 
     instants = tuple((at, Period.of(period)) for _, at, period in given if at is not None)
     if not instants:
         raise UsageError("as_of needs a right table, or for a table with two periods sys=, app= or both")
     wanted = {option: at for option, at, _ in given}
     if isinstance(df, BitemporalTable):
-        return PlannedCall(lambda: df.as_of(**wanted), _unexplained)
+        return PlannedCall(lambda: df.as_of(**wanted), lambda: _explained("local", "index", wanted))
     if isinstance(df, BitemporalIndex):
         known = {option: at for option, at in wanted.items() if at is not None}
-        return PlannedCall(lambda: df.rows(df.as_of(**known)), _unexplained)
+        return PlannedCall(lambda: df.rows(df.as_of(**known)), lambda: _explained("local", "index", wanted))
     request = BitemporalAsOfRequest(instants, Policy(on_invalid))
-    engine = engine_of({"left": df})
-    return PlannedCall(lambda: engine.believed(df, request), _unexplained)
+    engine, family = engine_of({"left": df}), family_of({"left": df})
+    return PlannedCall(lambda: engine.believed(df, request), lambda: _explained(family, "stab", wanted))
 
 
-def _unexplained() -> Any:
-    raise UsageError("an as_of of one table is a stab of each period; there is nothing to choose")
+def _explained(engine: str, algorithm: str, wanted: "dict[str, Any]") -> Explanation:
+    """The plan for one table, which leaves nothing to choose."""
+    why = {"index": "an index finds the rows of both times", "stab": "a table is stabbed in each of its periods"}
+    facts = {"algorithm": algorithm, **{axis: at for axis, at in wanted.items() if at is not None}}
+    return Explanation("as_of", engine, facts, (why[algorithm],))

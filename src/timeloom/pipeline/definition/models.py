@@ -10,14 +10,14 @@ from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.pipeline.definition.paths import absolute, relative
 from timeloom.pipeline.definition.types import parse_type
-from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, by_suffix
+from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, INDEX, by_suffix, is_index_file
 
 if TYPE_CHECKING:
     FileFormat: TypeAlias = str
     SourceFormat: TypeAlias = str
 else:
     FileFormat = Literal[*FORMATS]
-    SourceFormat = Literal[*FORMATS, "jdbc", "table"]
+    SourceFormat = Literal[*FORMATS, INDEX, "jdbc", "table"]
 
 
 class Part(BaseModel):
@@ -36,6 +36,13 @@ def _format_by_suffix(data: Any) -> Any:
         if "url" in data:
             return data | {"format": "jdbc"}
     return data
+
+
+def _source_format(data: Any) -> Any:
+    """Indexes are read like tables, and never written."""
+    if isinstance(data, dict) and "format" not in data and is_index_file(str(data.get("path", ""))):
+        return data | {"format": INDEX}
+    return _format_by_suffix(data)
 
 
 def known_types(columns: dict[str, str] | None) -> dict[str, str] | None:
@@ -94,7 +101,7 @@ class Source(Part):
     expect: Expect | None = None
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
-    _suffix = model_validator(mode="before")(_format_by_suffix)
+    _suffix = model_validator(mode="before")(_source_format)
     _keys = field_validator("keys", "required", mode="before")(as_list)
     _period = field_validator("period", mode="before")(read_period)
 
@@ -108,6 +115,11 @@ class Source(Part):
                 raise ValueError(f"a {self.format} source needs {' and '.join(needed)}")
             if name not in needed and getattr(self, name) is not None:
                 raise ValueError(f"a {self.format} source has no {name}; it needs {' and '.join(needed)}")
+        told = [name for name in self.model_fields_set if name not in ("format", "path")]
+        if self.format == INDEX and told:
+            raise ValueError(
+                f"an index knows its columns and periods, and its rows were checked; leave {', '.join(told)} out"
+            )
         for name in self.period_columns + self.never_null:
             if self.columns is not None and name not in self.columns:
                 raise ValueError(f"the schema does not have {name!r}, which is a period, key or required column")

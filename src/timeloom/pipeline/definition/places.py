@@ -7,7 +7,7 @@ from timeloom.pipeline.definition.document import Path as At
 from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.definition.paths import absolute
 from timeloom.pipeline.definition.types import is_nested
-from timeloom.pipeline.formats.registry import FORMATS
+from timeloom.pipeline.formats.registry import FORMATS, INDEX
 
 
 def check_places(
@@ -68,6 +68,9 @@ def _check_source(document: Document, engine: str, name: str, source: Source) ->
     at = ("sources", name)
     form = FORMATS.get(source.format)
     if engine == "spark":
+        if source.format == INDEX:
+            message = "Spark reads no indexes, which are of one process; take the table behind it, or engine: local"
+            document.blame(at, message, key=True)
         if form is not None and form.spark is None:
             document.blame(at, f"Spark reads no {form.title} files; take parquet, or engine: local", key=True)
         return

@@ -1,7 +1,9 @@
 """Pipelines on local Arrow tables, without a JVM."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +20,10 @@ from timeloom.pipeline.definition.models import Sink, Source
 from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.engine import Counts, Judged
 from timeloom.pipeline.formats.record import Csv
-from timeloom.pipeline.formats.registry import FORMATS
+from timeloom.pipeline.formats.registry import FORMATS, INDEX
 from timeloom.pipeline.tables.counting import count_rows
 from timeloom.pipeline.tables.files import read_table, write_table
+from timeloom.pipeline.tables.indexes import load_index
 from timeloom.pipeline.tables.listing import Listing, list_files
 from timeloom.pipeline.tables.parsing import csv_texts, holds_texts, typed_column
 from timeloom.pipeline.tables.partitions import check_columns, partitions
@@ -28,7 +31,7 @@ from timeloom.report.pictures.measures import LocalMeasures
 
 
 class LocalEngine:
-    """Frames are Arrow tables."""
+    """Frames are Arrow tables; a source may be an index, which verbs and queries take as it is."""
 
     name = "local"
     reads_late = False
@@ -41,7 +44,11 @@ class LocalEngine:
         return list_files(place)
 
     def judge(self, name: str, source: Source, place: str) -> Judged:
-        """Read a source and tell its rows apart."""
+        """Read a source and tell its rows apart; those of an index were when it was built."""
+        if source.format == INDEX:
+            index = load_index(place)
+            rows = _rows(index)
+            return replace(_Verdict(rows.num_rows).split(rows, rows), fit=index)
         nulls = (str(source.options.get("nullValue", "")),)
         delimiter = source.options.get("delimiter")
         how = Csv(None if delimiter is None else str(delimiter), csv_texts(source), nulls)
@@ -76,6 +83,7 @@ class LocalEngine:
 
     def write(self, frame: pa.Table, sink: Sink, staging: Path) -> Counts:
         """Write one file, or a directory if rows are partitioned or come in batches."""
+        frame = _rows(frame)
         if sink.is_file:
             write_table(str(staging), frame.to_batches(), frame.schema, sink.format, staged=True)
             return Counts(frame.num_rows, count_rows(staging, sink.format))
@@ -91,11 +99,11 @@ class LocalEngine:
 
     def sample(self, frame: pa.Table, sink: Sink | None, staging: Path | None, rows: int) -> pa.Table:
         """The first rows."""
-        return frame.slice(0, rows)
+        return _rows(frame).slice(0, rows)
 
     def measures(self, frame: pa.Table, sink: Sink | None, staging: Path | None) -> LocalMeasures:
         """The table itself."""
-        return LocalMeasures(frame)
+        return LocalMeasures(_rows(frame))
 
     def require(self, store: Store) -> None:
         """Stores are refused when the pipeline is read."""
@@ -106,6 +114,11 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _rows(frame: Any) -> pa.Table:
+    """All rows of a table or of an index."""
+    return frame if isinstance(frame, pa.Table) else to_arrow(frame, "source")[0]
 
 
 def _make_folder(place: Path, staging: Path) -> None:

@@ -14,6 +14,12 @@ DEFAULT = "parquet"
 STANDARD = "-"
 """The name of the standard streams, which carry CSV."""
 
+INDEX = "index"
+"""What pipelines call an index in a file: it is no table, but may stand where one is read."""
+
+INDEX_SUFFIXES = (".index", ".idx")
+"""How the names of indexes end."""
+
 _COMMA, _TAB = Delimited(","), Delimited("\t")
 
 _CSV = Format(
@@ -73,6 +79,11 @@ def by_suffix(path: str) -> Format | None:
     name = Path(path).name.lower()
     known = [suffix for suffix in BY_SUFFIX if name.endswith(suffix) and name != suffix]
     return BY_SUFFIX[max(known, key=len)] if known else None
+
+
+def is_index_file(path: str) -> bool:
+    """Tell the name of an index from that of a table."""
+    return Path(path).suffix.lower() in INDEX_SUFFIXES
 
 
 def format_of(path: str) -> str:
