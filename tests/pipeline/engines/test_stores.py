@@ -6,7 +6,9 @@ import pytest
 
 from timeloom.errors import TimeloomError, UsageError
 from timeloom.pipeline.definition.check import load
+from timeloom.pipeline.definition.models import Source
 from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.engines.spark_sources import read_source
 from timeloom.pipeline.execution import run_file
 
 PIPELINE = """\
@@ -94,6 +96,12 @@ def test_what_is_not_on_the_path_is_refused_by_name_before_anything_runs(run, tm
     with pytest.raises(UsageError, match=words):
         run(sink)
     assert not (tmp_path / "out/files").exists()
+
+
+def test_a_database_that_is_read_is_refused_in_the_same_words(spark):
+    source = Source.model_validate({"url": "jdbc:postgresql://nowhere/hr", "table": "people"})
+    with pytest.raises(UsageError, match=r"'people': the driver of its database.*'org\.postgresql:postgresql:VER"):
+        read_source(spark, source, "")
 
 
 @pytest.mark.parametrize(

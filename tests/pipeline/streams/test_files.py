@@ -178,7 +178,7 @@ def test_faults_of_a_kafka_source(tmp_path, old, new, expected):
 def test_kafka_is_refused_by_name_without_its_classes_and_its_values_are_read(tmp_path, session):
     """The values of rows as Kafka has them; one of them is no JSON."""
     (tmp_path / "s.yml").write_text(KAFKA)
-    with pytest.raises(UsageError, match=f"add the package org.apache.spark:spark-sql-kafka.*:{session.version}"):
+    with pytest.raises(UsageError, match=f"classes of kafka are not.*:spark-sql-kafka.*:{session.version}"):
         run_file(str(tmp_path / "s.yml"), spark=session, report=str(tmp_path / "report"))
     stream = load_file(str(tmp_path / "s.yml"), Secrets({}))
     assert isinstance(stream, Stream)

@@ -9,6 +9,7 @@ from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.policy import Policy
 from timeloom.pipeline.definition.models import Source
 from timeloom.pipeline.definition.paths import address_of
+from timeloom.pipeline.engines.packages import named_packages, with_driver
 from timeloom.pipeline.formats.record import SparkForm
 from timeloom.pipeline.formats.registry import FORMATS
 from timeloom.pipeline.tables.parsing import check_type, holds_texts
@@ -22,8 +23,9 @@ def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
     if source.format == "table":
         return spark.table(source.table or "")
     if source.format == "jdbc":
-        reader = spark.read.format(source.format)
-        return reader.options(url=source.url, dbtable=source.table, **source.options).load()
+        reader = spark.read.format(source.format).options(**with_driver(source.url or "", source.options))
+        with named_packages(source.table or "", source.format, source.url or "", spark.version):
+            return reader.option("dbtable", source.table).load()
     known = FORMATS[source.format]
     form = spark_form(source.format)
     if form.whole_files:

@@ -1,28 +1,24 @@
 """Events from topics of Kafka, whose values are JSON objects."""
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from timeloom.errors import UsageError
+from timeloom.pipeline.engines.packages import named_packages
 from timeloom.pipeline.streams.models import KAFKA, KAFKA_COLUMNS, StreamSource
-
-PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 
 
 def kafka_rows(spark: SparkSession, source: StreamSource) -> DataFrame:
     """The events of a Kafka source; an error names the package to add where its classes are not on the path."""
-    try:
+    with named_packages(_topics(source), KAFKA, "", spark.version):
         frame = spark.readStream.format(KAFKA).options(**source.options).load()
-    except AnalysisException as fault:
-        if "kafka" not in str(fault).lower():
-            raise
-        raise UsageError(
-            f"Spark {spark.version} has no classes for Kafka on its path; add the package "
-            f"{PACKAGE}:{spark.version}, for example with spark: {{conf: {{spark.jars.packages: …}}}} in the file"
-        ) from fault
     return selected(parsed(frame, source), source)
+
+
+def _topics(source: StreamSource) -> str:
+    """What messages call a source: its topics."""
+    ways = ("subscribe", "subscribePattern", "assign")
+    return next((str(source.options[way]) for way in ways if way in source.options), KAFKA)
 
 
 def parsed(frame: DataFrame, source: StreamSource) -> DataFrame:
