@@ -96,6 +96,33 @@ def test_keys_of_other_types_match_as_in_joins_of_spark(spark, how):
             assert found.schema["k"].dataType == left.schema["k"].dataType
 
 
+def test_every_pair_of_key_types_matches_locally_as_in_joins_of_spark(spark):
+    """All pairs in one job: rows of all types beside each other, and for each pair whether Spark finds them equal."""
+    most = max(map(len, KEYS.values()))
+    wide = [[at, *(keys[at] if at < len(keys) else None for keys in KEYS.values())] for at in range(most)]
+    left, right = (
+        spark.createDataFrame(wide, f"{name} int, " + ", ".join(f"`{name} {kind}` {kind}" for kind in KEYS))
+        for name in "vw"
+    )
+    columns = left.drop("v").toArrow().columns
+    tables = {kind: keyed_table(keys, len(KEYS[kind])) for kind, keys in zip(KEYS, columns, strict=True)}
+    pairs = [
+        (one, other) for one in KEYS for other in KEYS if common_type(*(tables[k]["k"].type for k in (one, other)))
+    ]
+    assert len(pairs) > 80
+    equal = [F.col(f"`v {one}`") == F.col(f"`w {other}`") for one, other in pairs]
+    compared = left.coalesce(1).crossJoin(right.coalesce(1)).select("v", "w", F.array(*equal)).collect()
+    for number, (one, other) in enumerate(pairs):
+        found = tl.join(tables[one], tables[other], on="k")
+        expected = [(v, w) for v, w, same in compared if same[number]]
+        assert sorted(zip(*found.select(["row", "row_right"]).to_pydict().values(), strict=True)) == sorted(expected)
+
+
+def keyed_table(keys: pa.ChunkedArray, count: int) -> pa.Table:
+    """Rows that all share their time, with the first keys of a column."""
+    return pa.table({"k": keys.slice(0, count), "row": range(count), "start": [0] * count, "end": [9] * count})
+
+
 def test_every_pair_of_key_types_has_a_common_type_or_is_refused_by_name(spark):
     sides = {kind: judge_frame(keyed(spark, kind, "v"), Period(), "left", Policy()) for kind in KEYS}
     arrow = {kind: arrow_schema(side.schema, "left").field("k").type for kind, side in sides.items()}
