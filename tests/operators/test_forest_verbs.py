@@ -160,6 +160,30 @@ def test_verbs_take_and_give_the_forests_axis(axis):
             call()
 
 
+def test_days_and_zoned_instants_are_read_as_by_tables():
+    """Parts of tables, zones of their own, and rows that must be refused."""
+    for kind in (pa.date32(), pa.date64(), pa.timestamp("us", "Europe/Paris"), pa.timestamp("ms", "UTC")):
+        day = 1 if kind == pa.date32() else 86_400_000 if kind in (pa.date64(), pa.timestamp("ms", "UTC")) else 10**6
+
+        def column(values, kind=kind, day=day):
+            ticks = [None if value is None else value * day for value in values]
+            return pa.array(ticks, pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+
+        forest = tl.StabForest.build(column(range(0, 90, 3)), column(range(2, 92, 3)))
+        rows = pa.table({"start": column([0, 4, 31]), "end": column([1, 9, 40])})
+        for few in (rows, rows.slice(1), rows.slice(2, 1), pa.concat_tables([rows, rows.slice(1)])):
+            for how in ("inner", "left", "anti"):
+                ours, theirs = (
+                    tl.join(few, side, how=how, overlap=how == "inner") for side in (forest, forest.table())
+                )
+                assert ours.schema == theirs.schema
+                assert sorted(map(str, ours.to_pylist())) == sorted(map(str, theirs.to_pylist()))
+        with pytest.raises(tl.InvalidInputError, match="row"):
+            tl.join(pa.table({"start": column([3, 5]), "end": column([4, 5])}), forest)
+        until = pa.table({"start": column([80]), "end": column([None])})
+        assert tl.join(until, forest).num_rows == tl.join(until, forest.table()).num_rows > 0
+
+
 def test_other_columns_keys_and_policies_still_read_the_forest_as_a_table():
     stays = pa.table({"guest": ["Ann", "Bob"], "since": [1, 4], "until": [5, 9]})
     forest = tl.StabForest.build(stays, payload=stays, period=("since", "until"))

@@ -18,7 +18,7 @@ from timeloom.stab_forest.instants import INTEGER
 OWN = ("id", "start", "end")
 """The columns of a forest without a payload."""
 
-_INT64 = pa.int64()
+_INT64, _DATE = pa.int64(), pa.date32()
 SMALL = 64
 """Arrays of fewer values are sooner looked through as lists."""
 
@@ -98,7 +98,10 @@ class ForestView:
 
 def _starts(ticks: Ticks, kind: TimeType) -> pa.Array:
     """Ticks as values of their axis."""
-    return kind.to_arrow(ticks) if kind.axis is Axis.DATE else _plain(ticks, kind.arrow)
+    if kind.axis is not Axis.DATE:
+        return _plain(ticks, kind.arrow)
+    days = ticks.astype(np.int32)
+    return _plain(days, _DATE) if kind.arrow == _DATE and (days == ticks).all() else kind.to_arrow(ticks)
 
 
 def _ends(ticks: Ticks, kind: TimeType) -> pa.Array:
@@ -107,5 +110,5 @@ def _ends(ticks: Ticks, kind: TimeType) -> pa.Array:
     return kind.to_arrow(ticks, ticks == FOREVER) if is_open else _starts(ticks, kind)
 
 
-def _plain(values: Ticks, kind: pa.DataType) -> pa.Array:
+def _plain(values: NDArray[np.integer], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(values)])

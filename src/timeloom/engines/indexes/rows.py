@@ -18,8 +18,14 @@ from timeloom.model.ticks import Axis
 
 Positions = NDArray[np.integer]
 _INT64 = pa.int64()
+_DATE = pa.date32()
 _PLAIN = {
-    kind.arrow.id: kind for kind in (TimeType(Axis.INTEGER, pa.int64()), TimeType(Axis.TIMESTAMP, pa.timestamp("us")))
+    kind.arrow.id: kind
+    for kind in (
+        TimeType(Axis.INTEGER, _INT64),
+        TimeType(Axis.TIMESTAMP, pa.timestamp("us")),
+        TimeType(Axis.DATE, _DATE),
+    )
 }
 
 
@@ -118,28 +124,36 @@ class IndexRows(Rows):
 
 
 def numbers(values: NDArray[np.integer], kind: pa.DataType | None = None) -> pa.Array:
-    """Numbers of eight bytes as an Arrow array, without a look at each."""
-    values = np.ascontiguousarray(values, np.int64)
+    """Numbers as an Arrow array of eight bytes each, of four for dates, without a look at any."""
+    values = np.ascontiguousarray(values, np.int32 if kind is _DATE else np.int64)
     return pa.Array.from_buffers(kind or _INT64, values.size, [None, pa.py_buffer(values)])
 
 
 def _plain_ticks(table: pa.Table, period: Period) -> tuple[Ticks, Ticks, TimeType] | None:
-    """Periods that need no reading: integers or microseconds in one piece, without nulls, each start before its end."""
+    """Periods that need no reading: integers, days or microseconds in one piece, no nulls, starts before ends."""
     at, until = table.schema.get_field_index(period.start), table.schema.get_field_index(period.end)
     if at < 0 or until < 0 or not table.num_rows:
         return None
     starts, ends = table.column(at), table.column(until)
-    kind = _PLAIN.get(starts.type.id)
-    if kind is None or starts.type != kind.arrow or ends.type != kind.arrow:
+    kind = _plain_kind(starts.type)
+    if kind is None or ends.type != kind.arrow:
         return None
-    ticks = _values(starts), _values(ends)
+    ticks = _values(starts, kind), _values(ends, kind)
     if ticks[0] is None or ticks[1] is None or np.count_nonzero(ticks[0] >= ticks[1]):
         return None
     return ticks[0], ticks[1], kind
 
 
-def _values(column: pa.ChunkedArray) -> Ticks | None:
+def _plain_kind(column: pa.DataType) -> TimeType | None:
+    kind = _PLAIN.get(column.id)
+    if kind is None or column == kind.arrow:
+        return kind
+    zoned = kind.axis is Axis.TIMESTAMP and column.unit == "us" and column.tz
+    return TimeType(Axis.ZONED, column) if zoned else None
+
+
+def _values(column: pa.ChunkedArray, kind: TimeType) -> Ticks | None:
     if column.num_chunks != 1 or column.null_count:
         return None
-    chunk = column.chunk(0)
-    return np.frombuffer(chunk.buffers()[1], np.int64, len(chunk), 8 * chunk.offset).copy()
+    chunk, width = column.chunk(0), np.dtype(np.int32 if kind.axis is Axis.DATE else np.int64)
+    return np.frombuffer(chunk.buffers()[1], width, len(chunk), width.itemsize * chunk.offset).astype(np.int64)
