@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
-from timeloom.pipeline.definition.models import read_period
+from timeloom.pipeline.definition.periods import read_period
 
 TABLE = pa.table({"a": [1, 5], "b": [4, 9], "start": [0, 0], "end": [9, 9]})
 

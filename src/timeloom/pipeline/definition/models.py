@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
 from timeloom.pipeline.definition.paths import absolute, relative
+from timeloom.pipeline.definition.periods import read_period
 from timeloom.pipeline.definition.types import parse_type
 from timeloom.pipeline.formats.registry import DEFAULT, FORMATS, INDEX, by_suffix, is_index_file
 
@@ -56,14 +57,6 @@ def known_types(columns: dict[str, str] | None) -> dict[str, str] | None:
 def as_list(value: Any) -> Any:
     """One name stands for a list of one."""
     return [value] if isinstance(value, str) else value
-
-
-def read_period(value: Any) -> Period:
-    """Read a period: one or two names, or a mapping with ``start``, ``end``, ``closed``, ``open_end``, ``truncate``."""
-    try:
-        return Period.of(value)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
 
 
 class Expect(Part):

@@ -8,8 +8,9 @@ from timeloom.operators.registry import Verb, verbs
 from timeloom.pipeline.definition.document import Document
 from timeloom.pipeline.definition.document import Path as At
 from timeloom.pipeline.definition.faults import one_line
-from timeloom.pipeline.definition.models import Expect, Step, read_period
+from timeloom.pipeline.definition.models import Expect, Step
 from timeloom.pipeline.definition.parts import read_part
+from timeloom.pipeline.definition.periods import read_period
 from timeloom.pipeline.definition.queries import tables_of
 from timeloom.pipeline.definition.signatures import options_of
 from timeloom.pipeline.definition.statements import KEY

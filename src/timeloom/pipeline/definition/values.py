@@ -7,7 +7,7 @@ from timeloom.model.names import relation
 from timeloom.model.period import Period
 from timeloom.model.slide import Slide
 from timeloom.model.ticks import parse_span
-from timeloom.pipeline.definition.models import read_period
+from timeloom.pipeline.definition.periods import read_period
 from timeloom.pipeline.definition.signatures import Kind, Option
 
 
