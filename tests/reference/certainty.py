@@ -3,7 +3,7 @@
 A stream knows, at an instant t, all starts and ends up to t. A period that is still open may end at any later tick, or
 never; any number of periods may still start. Rows that arrive whole are known with their ends: at their start, or only
 at their end. Nothing matters beyond the largest constant of a relation, so futures a few ticks ahead, and two far ones,
-stand for all.
+stand for all: with those just before the end of the axis, which are near to an end that is known to be never.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +14,8 @@ Arrivals = tuple[str, str]
 
 FAR = (10**6, 2 * 10**6)
 NEVER = 2**63 - 1
+LAST_TICKS = tuple(range(NEVER - 6, NEVER))
+"""The ticks that are as near to NEVER as the constants of relations in tests reach."""
 APART: Arrivals = ("events", "events")
 
 
@@ -26,7 +28,7 @@ def ends_after(period: Span, instant: int, ahead: int, arrival: str = "events") 
     """The ends that a period may have, as far as is known at an instant."""
     if period[1] <= instant or arrival != "events":
         return [period[1]]
-    return [*range(instant + 1, instant + 1 + ahead), *FAR, NEVER]
+    return [*range(instant + 1, instant + 1 + ahead), *FAR, *LAST_TICKS, NEVER]
 
 
 def pair_is_certain(holds: Holds, r: Span, s: Span, instant: int, ahead: int, arrivals: Arrivals = APART) -> bool:
@@ -52,6 +54,8 @@ def certain_from(
 def future_periods(instant: int, near: int, ahead: int, arrival: str = "events") -> Iterator[Span]:
     """Periods that may still become known after an instant; among them such that touch what ends near a given time."""
     starts = {*range(instant + 1, instant + ahead), *range(near - 1, near + ahead), FAR[1]}
+    if near == NEVER:
+        starts |= set(LAST_TICKS)
     if arrival == "end":
         starts |= set(range(instant - 3 * ahead, instant + 1))
     for start in starts:

@@ -126,6 +126,24 @@ KNOWN_LATE = {
 }
 """The right row is known late, a left one would have been known in time."""
 
+LAST_TICK = {
+    "wanted": relation("finished_by") | Relation(end_end=(None, -2)),
+    "left": [(0, NEVER)],
+    "right": [(1, NEVER)],
+    "at": [],
+    "both": ("start", "events"),
+}
+"""The right row may still end one tick before the end of the axis, where the left one is known to end."""
+
+LAST_ROW = {
+    "wanted": Relation(end_start=(None, 2), end_end=(1, None)),
+    "left": [],
+    "right": [(0, NEVER)],
+    "at": [],
+    "both": ("events", "start"),
+}
+"""A left row may still come in the last ticks of the axis."""
+
 KEEPING = (("left", "full", "anti"), ("right", "full"))
 """The kinds of join that keep the rows of each side that have no partner."""
 
@@ -145,6 +163,8 @@ EXACT = pytest.mark.parametrize("how", HOWS)
 @example(**LOST, stored=True)
 @example(**WITNESSED, stored=True)
 @example(**KNOWN_LATE, stored=False)
+@example(**LAST_TICK, stored=False)
+@example(**LAST_ROW, stored=True)
 def test_nothing_is_lost_and_everything_is_as_early_as_can_be(how, wanted, left, right, at, both, stored):
     pairs = join_pairs(left, right, lambda r, s, *_: wanted.holds(r, s))
     assert joined_pairs(left, right, wanted) == pairs
