@@ -43,7 +43,9 @@ def command(table: str, output: str, **given: Any) -> None:
     periods: dict[str, Any] = {name: parse_period(name, given[name], closed, open_end) for name in named}
     options = {name: given[name] for name in ("kind", "value", "color", "by", "title", "width", "height")}
     with working(f"drawing {table} → {output}"):
-        rows = Reading.of(given).table(table)
+        reading = Reading.of(given)
+        rows = reading.table(table)
+        reading.require_typed({table: rows})
         refuse_texts({table: rows}, list(periods.values()))
         drawn = plot(rows, window=_window(given["window"]), **options, **periods)
         drawn.save(output)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,11 +34,14 @@ class Reading:
         The separator of texts that are read.
     dates
         The formats of times in texts, in the words of ``strptime``.
+    types
+        The types of columns that are not to be guessed.
     """
 
     form: str | None = None
     delimiter: str | None = None
     dates: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Reading":
@@ -46,7 +49,7 @@ class Reading:
         delimiter = {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"])
         if delimiter is not None and len(delimiter) != 1:
             raise UsageError(f"--delimiter {delimiter!r} is no separator; give one character, or tab")
-        return cls(given["form"], delimiter, tuple(given["date_format"]))
+        return cls(given["form"], delimiter, tuple(given["date_format"]), _types(given["type"]))
 
     def table(self, path: str) -> "pa.Table":
         """Read a table."""
@@ -56,8 +59,17 @@ class Reading:
         form = self.input_form(path)
         if self.delimiter is not None and "delimiter" not in FORMATS[form].options:
             raise UsageError(f"--delimiter is for CSV, and {path!r} is {FORMATS[form].title}; leave it out")
-        table = read_table(path, form, Csv(delimiter=self.delimiter))
+        known = tuple(self.types)
+        texts = known if FORMATS[form].texts == "all" else ()
+        table = typed(read_table(path, form, Csv(self.delimiter, texts, known=known)), self.types, path, form)
         return parsed(table, self.dates, path) if self.dates else table
+
+    def require_typed(self, tables: "Mapping[str, Any]") -> None:
+        """Refuse types of columns that no table has."""
+        columns = [name for table in tables.values() for name in getattr(table, "column_names", ())]
+        for name, kind in self.types.items():
+            if name not in columns:
+                raise UsageError(f"--type {name}={kind}: no table has this column. {did_you_mean(name, columns)}")
 
     def input_form(self, path: str) -> str:
         """The format of an input: by its name, by --format, or by the files of a directory."""
@@ -93,13 +105,52 @@ def reading_options() -> list[click.Option]:
             metavar="FORMAT",
             help="How times are written in texts, such as %d.%m.%Y or '%m/%d/%Y %H:%M'. ISO 8601 needs none.",
         ),
+        click.Option(
+            ["--type"],
+            multiple=True,
+            metavar="NAME=TYPE",
+            help="The type of a column that is not to be guessed, such as start=timestamp; a file may have no rows.",
+        ),
     ]
 
 
 def with_reading(command: F) -> F:
-    """Give a command the options for tables; it gets them as ``form``, ``delimiter`` and ``date_format``."""
+    """Give a command the options for tables; it gets them as ``form``, ``delimiter``, ``date_format``, ``type``."""
     command.params += reading_options()  # type: ignore[attr-defined]
     return command
+
+
+def _types(given: "tuple[str, ...]") -> dict[str, str]:
+    """The types of columns, as --type names them."""
+    from timeloom.pipeline.definition.types import is_nested, parse_type
+
+    types: dict[str, str] = {}
+    for text in given:
+        name, _, kind = text.rpartition("=")
+        if not name or not kind:
+            raise UsageError(f"--type {text!r} names no type; give NAME=TYPE, such as start=timestamp or n=bigint")
+        types[name] = parse_type(kind, name)
+        if is_nested(types[name]):
+            raise UsageError(f"--type {text!r} is of several parts; give a simple type, such as bigint or timestamp")
+    return types
+
+
+def typed(table: "pa.Table", types: Mapping[str, str], path: str, form: str) -> "pa.Table":
+    """Bring columns to their types; values that are not of them are refused."""
+    from timeloom.pipeline.tables.parsing import typed_column
+
+    for at, name in enumerate(table.column_names):
+        if name not in types:
+            continue
+        column, failed = typed_column(table[name], types[name], name, path, form)
+        if failed.any():
+            first = table[name][int(failed.argmax())].as_py()
+            raise InvalidInputError(
+                f"{failed.sum()} of {len(failed)} values in column {name!r} of {path!r} are no {types[name]}, the "
+                f"first is {first!r}; mend them, or give another --type"
+            )
+        table = table.set_column(at, name, column)
+    return table
 
 
 def parsed(table: "pa.Table", formats: tuple[str, ...], path: str) -> "pa.Table":
@@ -137,12 +188,19 @@ def _example(column: "pa.ChunkedArray") -> Any:
 
 
 def refuse_texts(tables: Mapping[str, Any], periods: "list[Period]") -> None:
-    """Refuse period columns that are text, with what to add to the command."""
+    """Refuse period columns that are text or of no type, with what to add to the command."""
     import pyarrow as pa
 
     for path, table in tables.items():
         if not isinstance(table, pa.Table):
             continue
+        for name in dict.fromkeys(period.start for period in periods):
+            if name in table.column_names and pa.types.is_null(table[name].type):
+                lacking = "values" if table.num_rows else "rows"
+                raise InvalidInputError(
+                    f"{path!r} has no {lacking} that tell the type of its column {name!r}; "
+                    f"say it with --type {name}=bigint, or =date, =timestamp, =timestamp_ntz"
+                )
         for name in dict.fromkeys(name for period in periods for name in (period.start, period.end)):
             if name in table.column_names and pa.types.is_string(table[name].type):
                 raise InvalidInputError(

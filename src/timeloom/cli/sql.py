@@ -36,6 +36,7 @@ def command(text: str, tables: tuple[str, ...], output: str, plan: bool, **given
     for name, path in places.items():
         with working(f"reading {path}"):
             given[name] = load_index(path) if is_index_file(path) else reading.table(path)
+    reading.require_typed(given)
     if plan:
         click.echo(str(timeloom.explain(timeloom.sql, text, **given)))
         return

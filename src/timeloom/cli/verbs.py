@@ -142,6 +142,7 @@ def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> li
         return seen[path]
 
     tables = [table(given[name]) for name in verb.inputs if given[name] is not None]
+    reading.require_typed(seen)
     options = [option for option in options_of(verb) if option.kind is Kind.PERIOD]
     periods = [values.get(option.name) or option.default for option in options]
     refuse_texts(seen, [Period.of(period) for period in periods if period])

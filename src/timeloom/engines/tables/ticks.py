@@ -41,6 +41,9 @@ class TimeType:
         if any(is_text(column_type) for is_text in _TEXT):
             hint = "if it holds ISO 8601 text, parse it first, for example with pyarrow.compute.strptime or a cast"
             raise InvalidInputError(f"{where} is text ({column_type}); expected integers, dates or timestamps; {hint}")
+        if pa.types.is_null(column_type):
+            hint = "cast it to the type that its times would have, as types are never guessed from rows"
+            raise InvalidInputError(f"{where} has no values and no type ({column_type}); {hint}")
         hint = ""
         if pa.types.is_floating(column_type):
             hint = "; pandas turns integers with missing values into doubles: .astype('Int64') brings them back"

@@ -51,7 +51,7 @@ class LocalEngine:
             return replace(_Verdict(rows.num_rows).split(rows, rows), fit=index)
         nulls = (str(source.options.get("nullValue", "")),)
         delimiter = source.options.get("delimiter")
-        how = Csv(None if delimiter is None else str(delimiter), csv_texts(source), nulls)
+        how = Csv(None if delimiter is None else str(delimiter), csv_texts(source), nulls, tuple(source.columns or ()))
         raw = read_table(place, source.format, how)
         require_columns(raw.column_names, [*(source.columns or ()), *source.period_columns, *source.never_null], name)
         verdict = _Verdict(raw.num_rows)

@@ -35,7 +35,11 @@ def read_source(spark: SparkSession, source: Source, place: str) -> DataFrame:
         reader = reader.options(mode="FAILFAST")
     if known.texts == "all":
         reader = reader.options(inferSchema="false" if source.columns is not None else "true")
-    return reader.options(**source.options).load(address_of(place))
+    frame = reader.options(**source.options).load(address_of(place))
+    if known.texts == "some" and source.columns is not None and not frame.columns:
+        # Objects tell the columns, and there are none.
+        return frame.select(*(F.lit(None).cast("string").alias(column) for column in source.columns))
+    return frame
 
 
 def spark_form(name: str) -> SparkForm:

@@ -23,6 +23,8 @@ def read_json(file: "pa.NativeFile", how: Csv) -> "pa.Table":
     first = file.read(1)
     while first and first in BLANKS:
         first = file.read(1)
+    if not first:
+        return _without_rows(how)
     file.seek(0)
     return read_array(file, how) if first == b"[" else lines.read_json(file)
 
@@ -34,8 +36,20 @@ def read_array(file: "pa.NativeFile", how: Csv) -> "pa.Table":
 
     written = "\n".join(json.dumps(row) for row in _objects(file))
     if not written:
-        raise pa.ArrowInvalid("the array is empty, so nothing tells the columns")
+        return _without_rows(how)
     return lines.read_json(pa.BufferReader(written.encode()))
+
+
+def _without_rows(how: Csv) -> "pa.Table":
+    """The columns that are known otherwise; their types are told by whoever knows them."""
+    import pyarrow as pa
+
+    if not how.known:
+        raise pa.ArrowInvalid(
+            "it has no objects, so nothing tells its columns; give all their types (commands take --type NAME=TYPE, "
+            "pipelines a schema)"
+        )
+    return pa.table({name: pa.nulls(0) for name in how.known})
 
 
 def _objects(file: "pa.NativeFile") -> list[Any]:

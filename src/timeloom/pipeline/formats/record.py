@@ -18,7 +18,7 @@ Texts = Literal["none", "some", "all"]
 
 @dataclass(frozen=True)
 class Csv:
-    """How to read texts with separators.
+    """How to read texts.
 
     Parameters
     ----------
@@ -28,11 +28,14 @@ class Csv:
         Columns that stay text.
     nulls
         The texts that mean null; None for the usual ones.
+    known
+        Columns that are known to be there, for files whose rows tell none because there are none.
     """
 
     delimiter: str | None = None
     texts: tuple[str, ...] = ()
     nulls: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
 
 
 class Batches(Protocol):
