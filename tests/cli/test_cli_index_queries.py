@@ -82,6 +82,8 @@ def test_verbs_take_indexes(capsys):
     (parquet.read_table("stays.parquet").slice(0, 1)).to_pandas().to_csv("few.csv", index=False)
     lines = printed(capsys, "join", "few.csv", "bare.idx", "--columns", "guest,id")
     assert sorted(lines) == ["Ann,0", "Ann,1", "guest,id"]
+    assert "Ann,2024-05-01,2024-05-04,1,2024-05-03,2024-05-09" in printed(capsys, "join", "few.csv", "bare.idx")
+    assert "2,2024-05-08,,,," in printed(capsys, "join", "bare.idx", "few.csv", "--how", "left")
     assert printed(capsys, "stab", "stays.idx", "--at", "2024-06-01")[1:] == ["Cem,2024-05-08,"]
     assert printed(capsys, "join", "few.csv", "bare.idx", "--columns", "id", "--window", "2024-05-01,2024-05-02") == [
         "id",

@@ -33,6 +33,19 @@ def test_partitions_are_merged_in_tasks(spark, how):
     assert any("a task joins one after the other" in reason for reason in plan.why)
 
 
+def test_remainders_and_periods_of_constant_lineage_are_merged_in_tasks(spark):
+    left, right = rows(1), rows(2)
+    frames = [spark.createDataFrame(table) for table in (left, right)]
+    calls = [
+        (tl.temporal_antijoin, 2, {"on": "key"}),
+        (tl.temporal_aggregate, 1, {"by": "key", "aggregates": {"n": "count", "most": ("v1", "max")}}),
+    ]
+    for verb, inputs, options in calls:
+        found = verb(*frames[:inputs], **options, algorithm="dip")
+        assert plain(found.toArrow()) == plain(verb(*(left, right)[:inputs], **options))
+        assert tl.explain(verb, *frames[:inputs], **options, algorithm="dip")["algorithm"] == "dip"
+
+
 def test_a_task_merges_and_does_not_scan(monkeypatch):
     """What a task calls for each way to join: no other algorithm is asked."""
 

@@ -52,6 +52,8 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
         "driver": [str(part.driver) for part in inputs.parts],
         "keys": list(request.keys.left),
     }
+    if request.algorithm != "auto":
+        facts["algorithm"] = request.algorithm
     if inputs.residual.of_pairs:
         facts["judged by"] = request.where.text if request.where is not None else "min_overlap"
     facts |= {f"{side} bytes": size for side, size in inputs.sizes.items() if size is not None}
