@@ -2,8 +2,9 @@
 
 A stream knows, at an instant t, all starts and ends up to t. A period that is still open may end at any later tick, or
 never; any number of periods may still start. Rows that arrive whole are known with their ends: at their start, or only
-at their end. Nothing matters beyond the largest constant of a relation, so futures a few ticks ahead, and two far ones,
-stand for all: with those just before the end of the axis, which are near to an end that is known to be never.
+at their end. Nothing matters beyond the largest constant of a relation and the ends that are known, so futures a few
+ticks further than these, and two far ones, stand for all: with those just before the end of the axis, which are near to
+an end that is known to be never.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,13 @@ def ends_after(period: Span, instant: int, ahead: int, arrival: str = "events") 
     return [*range(instant + 1, instant + 1 + ahead), *FAR, *LAST_TICKS, NEVER]
 
 
+def reach(instant: int, ahead: int, *periods: Span) -> int:
+    """How far futures must go: a few ticks, and beyond each end that is known, which an open period may meet."""
+    return max(ahead, *(end - instant + 2 for _, end in periods if end < FAR[0]), 0)
+
+
 def pair_is_certain(holds: Holds, r: Span, s: Span, instant: int, ahead: int, arrivals: Arrivals = APART) -> bool:
+    ahead = reach(instant, ahead, r, s)
     return all(
         holds((r[0], r_end), (s[0], s_end))
         for r_end in ends_after(r, instant, ahead, arrivals[0])
@@ -71,11 +78,12 @@ def may_match(
     holds: Holds, r: Span, others: Sequence[Span], instant: int, ahead: int, arrivals: Arrivals = APART
 ) -> bool:
     """Whether in any future r has a partner among the others or among periods yet to become known."""
-    for r_end in ends_after(r, instant, ahead, arrivals[0]):
+    far = reach(instant, ahead, r, *others)
+    for r_end in ends_after(r, instant, far, arrivals[0]):
         period = (r[0], r_end)
         for s in others:
             if known_from(s, arrivals[1]) <= instant and any(
-                holds(period, (s[0], end)) for end in ends_after(s, instant, ahead, arrivals[1])
+                holds(period, (s[0], end)) for end in ends_after(s, instant, far, arrivals[1])
             ):
                 return True
         if any(holds(period, s) for s in future_periods(instant, r_end, ahead, arrivals[1])):

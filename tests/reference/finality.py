@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, product
 
-from reference.certainty import FAR, NEVER, Holds, ends_after, future_periods, known_from
+from reference.certainty import FAR, NEVER, Holds, ends_after, future_periods, known_from, reach
 
 Span = tuple[int, int]
 
@@ -21,13 +21,12 @@ def count_final_from(
 def _same_partners(
     holds: Holds, r: Span, others: Sequence[Span], arrivals: tuple[str, str], instant: int, ahead: int
 ) -> bool:
-    ends = ends_after(r, instant, ahead, arrivals[0])
+    far = reach(instant, ahead, r, *others)
+    ends = ends_after(r, instant, far, arrivals[0])
     for s in others:
         if known_from(s, arrivals[1]) <= instant:
             answers = {
-                holds((r[0], end), (s[0], other))
-                for end in ends
-                for other in ends_after(s, instant, ahead, arrivals[1])
+                holds((r[0], end), (s[0], other)) for end in ends for other in ends_after(s, instant, far, arrivals[1])
             }
             if len(answers) > 1:
                 return False
