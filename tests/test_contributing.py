@@ -22,7 +22,7 @@ WITHOUT_ENGINE = {"depth"}
 """Verbs that are calls of other verbs."""
 
 STREAMS = {"stream_aggregate", "stream_coalesce", "stream_count", "stream_join", "stream_pattern", "stream_windows"}
-NO_VERBS = {"explain", "install", "merge", "pattern", *STREAMS}
+NO_VERBS = {"explain", "install", "with_schema", "merge", "pattern", *STREAMS}
 """What users call and the registry does not have."""
 
 MACHINERY = {"again", "call", "engine", "options", "registry", "streams"}

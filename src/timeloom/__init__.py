@@ -60,6 +60,7 @@ _HOME = {
     "temporal_union": "operators.temporal_union",
     "sliding_windows": "operators.sliding_windows",
     "top_k": "operators.top_k",
+    "with_schema": "operators.with_schema",
 }
 """The module in which each public name lives."""
 

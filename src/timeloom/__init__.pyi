@@ -37,6 +37,7 @@ from timeloom.model.slide import Slide as Slide
 from timeloom.model.ticks import Span
 from timeloom.operators.explain import explain as explain
 from timeloom.operators.install import install as install
+from timeloom.operators.with_schema import with_schema as with_schema
 from timeloom.partitions.disjoint import DisjointPartitions as DisjointPartitions
 from timeloom.plots.drawing import Plot as Plot
 from timeloom.plots.plot import plot as plot

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from timeloom.bitemporal.merging import Merging, latest_tick
+from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
 from timeloom.engines.spark.sequenced.whole_groups import empty_table, in_utc, written
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.model.merge import MergeRequest
@@ -37,6 +38,7 @@ class MergeTask:
 
 def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> DataFrame:
     """The history after the changes. Nothing runs before an action."""
+    refuse_groups_in_pipeline()
     ours, theirs = history.schema, feed.schema
     for schema, side in ((ours, "history"), (theirs, "feed")):
         refuse_repeated(schema.names, side)

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.joins.chains import ticks_of
+from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns
 from timeloom.engines.spark.join import join
 from timeloom.engines.tables.axes import same_axis
@@ -38,7 +39,7 @@ def pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Any:
 
 
 def _schemas(frames: Mapping[str, DataFrame], request: PatternRequest) -> dict[str, T.StructType]:
-    schemas = {name: frame.schema for name, frame in frames.items()}
+    schemas = {name: known_schema(frame, name) for name, frame in frames.items()}
     for name, schema in schemas.items():
         refuse_repeated(schema.names, name)
         require_columns(schema.names, [*request.keys, *request.periods[name].columns], name)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.counts.aggregates import values_of
+from timeloom.engines.spark.cluster.pipelines import known_schema, refuse_groups_in_pipeline
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
@@ -66,7 +67,7 @@ class Plan:
     """What the tasks need to know: small, and the same for all of them."""
 
     def __init__(self, df: DataFrame, request: WindowRequest) -> None:
-        schema = df.schema
+        schema = known_schema(df, "input")
         refuse_repeated(schema.names, "input")
         self.rows = df.toDF(*numbered(len(schema)))
         self.request = request
@@ -136,6 +137,7 @@ class Plan:
         """Measures that need all rows of a step at once."""
         if not self.whole:
             return None
+        refuse_groups_in_pipeline()
         for measure in self.whole:
             if measure.aggregate is not None and measure.aggregate.order == "decisive":
                 raise UsageError(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
+from timeloom.engines.spark.cluster.pipelines import in_pipeline
 from timeloom.engines.spark.cluster.readings import uncached
 from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
 
@@ -33,7 +34,9 @@ class Estimate(NamedTuple):
 
 
 def estimate(frame: DataFrame) -> Estimate:
-    """What the optimizer knows of a DataFrame. Runs no job."""
+    """What the optimizer knows of a DataFrame; nothing, where it may not be asked. Runs no job."""
+    if in_pipeline():
+        return Estimate(None, read=False)
     text = io.StringIO()
     with redirect_stdout(text):
         frame.explain(mode="cost")

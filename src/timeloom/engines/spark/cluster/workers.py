@@ -51,9 +51,14 @@ class Piped:
 
 def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str") -> "DataFrame":
     """What a task makes of each partition of a DataFrame. Nothing runs before an action."""
-    if isinstance(rows, Piped):
-        return rows.frame.mapInArrow(Prompt(InTurn(rows.task, task)), schema)
-    return rows.mapInArrow(Prompt(task), schema)
+    from timeloom.engines.spark.cluster.pipelines import Unnested, in_pipeline, nested
+    from timeloom.engines.spark.cluster.schema_texts import schema_of
+
+    frame, task = (rows.frame, InTurn(rows.task, task)) if isinstance(rows, Piped) else (rows, task)
+    if in_pipeline():
+        frame, task = nested(frame), InTurn(Unnested(), task)
+        schema = schema_of(schema) if isinstance(schema, str) else schema
+    return frame.mapInArrow(Prompt(task), schema)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.columns.ticks import PeriodColumns, period_columns
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import RejectedNames, free_name
@@ -84,7 +85,7 @@ def cast_back(column: Column, kind: T.DataType) -> Column:
 
 def judge_frame(frame: DataFrame, period: Period, side: str, policy: Policy) -> JudgedFrame:
     """Read a DataFrame's period and give each row its verdict. Asks for the schema once."""
-    schema = frame.schema
+    schema = known_schema(frame, side)
     refuse_repeated(schema.names, side)
     require_columns(schema.names, list(period.columns), side)
     names = {name: f"c{position}" for position, name in enumerate(schema.names)}

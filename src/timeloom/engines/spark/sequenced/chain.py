@@ -133,7 +133,10 @@ class Chain:
         rows = self._ticked(number, [*faults, *packed_columns(side, self.packing[1][number], self.packing[0])])
         timed = self._ticked(number, []).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
-        return Source(rows if self.keys[number] else rows.drop(KEY), timed, (START, END), KEY, reader)
+        if not self.keys[number]:
+            packed = (f"p{at}" for at in range(len(self.packing[0])))
+            rows = rows.select(START, END, *([FAULT] if self._judging else []), *packed)
+        return Source(rows, timed, (START, END), KEY, reader)
 
     def _with_first_starts(self, rows: DataFrame) -> DataFrame:
         """Tell each partition when the tables begin in each slice. Spark shuffles the rows once for both uses."""

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
 from timeloom.engines.spark.cluster.versions import from_arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
@@ -50,6 +51,7 @@ def paired(
     left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work, slices: int | None = None
 ) -> Any:
     """Run a local verb key by key; large keys are cut by time."""
+    refuse_groups_in_pipeline()
     sides = aligned(
         judge_frame(left, request.left_period, "left", request.policy),
         judge_frame(right, request.right_period, "right", request.policy),

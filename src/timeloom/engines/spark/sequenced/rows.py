@@ -92,12 +92,13 @@ class GroupedRows:
         """The exchange of the rows."""
         columns = [self.admitted.column(name) for name in self.columns]
         faults = {} if self.judgement is None else {FAULT: fault(self.admitted)}
-        rows = self._ticked(
-            [*(f"{text} AS {name}" for name, text in (faults | self._whole_period()).items()), *columns]
-        )
+        made = faults | self._whole_period()
+        rows = self._ticked([*(f"{text} AS {name}" for name, text in made.items()), *columns])
+        if not self.by:
+            rows = rows.select(START, END, *made, *columns)
         timed = self._ticked([]).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(), self.judgement)
-        source = Source(rows if self.by else rows.drop(KEY), timed, (START, END), KEY, reader)
+        source = Source(rows, timed, (START, END), KEY, reader)
         return Exchange((source,), self.slicing)
 
     def _key(self) -> str:

@@ -56,7 +56,7 @@ def combined(left: DataFrame, right: DataFrame, request: TemporalSetRequest, mod
     plan = ValueSets(empty_table(sides[0].schema), empty_table(sides[1].schema), inner)
     kinds = from_arrow_schema(plan.stacked().schema)
     values = tuple(plan.values)
-    tag = free_name("side", [*left.columns, *right.columns])
+    tag = free_name("side", [*sides[0].schema.names, *sides[1].schema.names])
     periods = [_periods(side, number) for number, side in enumerate(sides)]
     fields = [T.StructField(tag, T.IntegerType()), *kinds, *periods[0], *periods[1]]
     stacked = _stacked(sides[0], fields, 0).unionAll(_stacked(sides[1], fields, 1))

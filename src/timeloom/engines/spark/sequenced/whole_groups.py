@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
+from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.policy import Policy
@@ -55,6 +57,7 @@ class GroupWork:
 
 def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Work, order: Sequence[str]) -> DataFrame:
     """Run a local verb on each group of rows."""
+    refuse_groups_in_pipeline()
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
     places = {name: f"c{position}" for position, name in enumerate(schema.names)}
@@ -74,7 +77,7 @@ def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:
     task = GroupWork(work, tuple(schema.names), (), result)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
     positions = [f"c{at}" for at in range(len(schema))]
-    return rows.toDF(*positions).mapInArrow(task.each, numbered).toDF(*result.names)
+    return mapped(rows.toDF(*positions), task.each, numbered).toDF(*result.names)
 
 
 def ordering(schema: T.StructType) -> list[str]:

@@ -1,0 +1,95 @@
+"""Dataset functions of Spark's declarative pipelines: plans are made there, and may not be looked at.
+
+Spark may not be asked for columns, sizes or plans. The user tells the columns of inputs; those of all that is made of
+them on the way to a task are put into one column, whose name is known.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, PySparkRuntimeError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from timeloom.errors import UsageError
+
+ROW = "row"
+"""The column that has all others."""
+
+_REGISTRY = "pyspark.pipelines.graph_element_registry"
+_KNOWN = "_cached_schema"
+
+
+def in_pipeline() -> bool:
+    """Whether datasets of a declarative pipeline are being defined. Where nobody has imported that, none are."""
+    registry = sys.modules.get(_REGISTRY)
+    if registry is None:
+        return False
+    try:
+        registry.get_active_graph_element_registry()
+    except PySparkRuntimeError:
+        return False
+    return True
+
+
+def known_schema(frame: DataFrame, side: str) -> T.StructType:
+    """The columns of an input; where Spark may not be asked, they must have been told."""
+    try:
+        return frame.schema
+    except AnalysisException as error:
+        if not in_pipeline():
+            raise
+        raise UsageError(
+            f"the columns of the {side} table are not known, and dataset functions of a pipeline may not ask Spark; "
+            "tell them: tl.with_schema(df, 'who string, start timestamp, end timestamp')"
+        ) from error
+
+
+def refuse_groups_in_pipeline() -> None:
+    """Refuse what hands groups to Python: Spark looks at such plans when it receives them, before datasets exist."""
+    if in_pipeline():
+        raise UsageError(
+            "this verb hands whole groups to Python, which Spark cannot plan in dataset functions of a pipeline, also "
+            "where tl.with_schema tells the columns; call it on the tables that the pipeline has written"
+        )
+
+
+def told(frame: DataFrame, schema: T.StructType) -> DataFrame:
+    """A DataFrame with exactly these columns that knows so. ``DataFrame.to`` would do, but has its plan looked at."""
+    fields = [T.StructField(field.name, field.dataType, metadata=field.metadata) for field in schema]
+    found = frame.select(
+        *(
+            F.col(_quoted(field.name)).cast(field.dataType).alias(field.name, metadata=field.metadata)
+            for field in fields
+        )
+    )
+    return _knowing(found, T.StructType(fields))
+
+
+def nested(frame: DataFrame) -> DataFrame:
+    """The rows in one column, so that it is known which columns there are."""
+    return _knowing(frame.select(F.struct("*").alias(ROW)), T.StructType([T.StructField(ROW, T.StructType())]))
+
+
+@dataclass(frozen=True)
+class Unnested:
+    """The rows as they were before they were put into one column."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take the rows of one partition out."""
+        for batch in batches:
+            yield pa.RecordBatch.from_struct_array(batch.column(0))
+
+
+def _knowing(frame: DataFrame, schema: T.StructType) -> DataFrame:
+    """Note the columns where a DataFrame of Connect does itself, once it has asked. Classic ones ask nobody."""
+    if hasattr(frame, _KNOWN):
+        setattr(frame, _KNOWN, schema)
+    return frame
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
