@@ -1,5 +1,7 @@
 """The same text on Spark and on local tables: the same rows; nothing runs before the user's action."""
 
+from datetime import date
+
 import pyarrow as pa
 import pytest
 
@@ -90,3 +92,66 @@ def test_the_plan_names_the_verbs(spark):
     frames = {"a": spark.createDataFrame(A), "b": spark.createDataFrame(B)}
     plan = tl.explain(tl.sql, TEXTS["three"], **frames)
     assert (plan.engine, plan["verbs"]) == ("spark", ["join", "join"])
+
+
+DAYS = pa.table(
+    {
+        "k": [1, 2, 3, 4],
+        "start": pa.array([date(2020, 1, 31), date(2020, 2, 1), date(2020, 3, 1), date(2999, 1, 1)]),
+        "end": pa.array([None, date(2020, 3, 1), None, None], pa.date32()),
+    }
+)
+PRESENT = {
+    "for valid_time as of {}": [1, 3],
+    "for valid_time as of {} - interval '1' month": [1, 3],
+    "for valid_time from date '2020-02-01' + interval '1' month to {}": [1, 3],
+    "where start < {}": [1, 2, 3],
+    "where period(start, end) contains {}": [1, 3],
+}
+
+
+def test_the_present_and_months_are_the_same_on_both_engines(spark):
+    frame = spark.createDataFrame(DAYS)
+    moments = ("now", "now()", "current_timestamp", "current_timestamp()", "localtimestamp", "localtimestamp()")
+    asked = [words.format(name) for words in PRESENT for name in (*moments, "current_date", "current_date()")]
+    local = [tl.sql(f"select k from t {words} order by k", t=DAYS)["k"].to_pylist() for words in asked]
+    assert local == [kept for kept in PRESENT.values() for _ in range(8)]
+    together = " union all ".join(f"select {at} as asked, k from t {words}" for at, words in enumerate(asked))
+    expected = sorted([at, k] for at, kept in enumerate(local) for k in kept)
+    assert sorted(rows(tl.sql(together, t=frame).toArrow())) == expected
+    months = "select k, cast(start + interval '1' month as date) as later from t"
+    assert rows(tl.sql(months, t=frame).toArrow()) == rows(tl.sql(months, t=DAYS))
+
+
+ONE_ENGINE = [
+    ("spark", "select distinct on (k) k, v from a order by k", "column 17: Spark has no DISTINCT ON; number the rows"),
+    ("spark", "select v from a order by v limit 50 percent", "column 37: Spark limits by numbers of rows only; keep"),
+    ("spark", "select v from a order by v limit 50%", "column 28: Spark limits by numbers of rows only; keep"),
+    ("spark", "select v from a order by v fetch first 2 rows only", "column 28: Spark has no FETCH; write LIMIT"),
+    (
+        "local",
+        "select k, count(*) n from a group by k with rollup",
+        "column 40: DuckDB has no WITH ROLLUP; write GROUP",
+    ),
+    ("local", "select k from a for valid_time as of nothing(3)", "column 38: "),
+    ("spark", "select k from a for valid_time as of nothing(3)", "column 38: "),
+]
+
+
+@pytest.mark.parametrize(("engine", "text", "words"), ONE_ENGINE)
+def test_what_one_engine_does_not_have_is_refused_with_what_to_write_instead(spark, engine, text, words):
+    with pytest.raises(tl.UsageError) as caught:
+        tl.sql(text, a=spark.createDataFrame(A) if engine == "spark" else A)
+    assert words in str(caught.value)
+
+
+def test_what_to_write_instead_answers_the_same(spark):
+    frame = spark.createDataFrame(A)
+    pairs = {
+        "select distinct on (k) k, v from a order by k, v": """select k, v from
+            (select *, row_number() over (partition by k order by v) as place from a) x where place = 1""",
+        "select start from a order by start limit 40 percent": """select start from
+            (select *, percent_rank() over (order by start) as share from a) x where share < 0.4""",
+    }
+    for short, long in pairs.items():
+        assert rows(tl.sql(short, a=A)) == rows(tl.sql(long, a=A)) == rows(tl.sql(long, a=frame).toArrow())

@@ -6,6 +6,7 @@ from datetime import timedelta
 from timeloom.model.box import Range
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import Span
+from timeloom.query.pieces import Sql
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,10 @@ def related(r: tuple[str, str], relation: Relation, s: tuple[str, str]) -> str:
     return f"CASE WHEN {r[0]} IS NULL OR {s[0]} IS NULL THEN NULL ELSE ({known}) END"
 
 
-def containing(r: tuple[str, str], at: str) -> str:
+def containing(r: tuple[str, str], at: Sql) -> Sql:
     """SQL that is true if r contains an instant."""
-    return f"({r[0]} <= {at} AND ({at} < {r[1]} OR ({r[1]} IS NULL AND {at} IS NOT NULL)))"
+    start, end = r
+    return Sql(f"({start} <= ", at, " AND (", at, f" < {end} OR ({end} IS NULL AND ", at, " IS NOT NULL)))")
 
 
 def _box(r: tuple[str, str], ranges: tuple[Range, Range, Range, Range], s: tuple[str, str]) -> str:

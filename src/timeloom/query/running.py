@@ -6,6 +6,7 @@ from typing import Any
 from timeloom.engines.tables.frames import family_of
 from timeloom.errors import UsageError
 from timeloom.model.explanation import Explanation
+from timeloom.query.advice import advice
 from timeloom.query.changes import apply_change
 from timeloom.query.cursor import ends_operand
 from timeloom.query.inputs import Given, read_input, zones
@@ -107,8 +108,8 @@ def _session(run: Run, given: "dict[str, Given]", *, spark: bool, dry: bool) -> 
 def _engine_error(run: Run, words: str, offset: int | None, sql: Sql) -> Exception:
     """An error of the engine, at the words of the query that it is about."""
     words = " ".join(words.replace(run.prefix, "").split()).rstrip("!")
-    at = 0 if offset is None else sql.origin(offset)
-    return error_at(run.text, min(at, len(run.text)), words)
+    at = min(0 if offset is None else sql.origin(offset), len(run.text))
+    return error_at(run.text, at, advice(run.session.engine, run.tokens, at) or words)
 
 
 def _prefix(tokens: list[Token], given: "dict[str, Given]") -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from timeloom.query.comparisons import containing
-from timeloom.query.pieces import Sql
+from timeloom.query.pieces import Sql, listed
 from timeloom.query.scope import Scope
 from timeloom.query.sources import Source, given_frame, given_table, with_definitions, written_source
 from timeloom.query.structure import AXIS_COLUMNS, USUAL, Columns, Factor, Range, TimeSpec
@@ -36,7 +36,7 @@ def _filtered(run: Run, factor: Factor, scope: Scope) -> Sql:
     for spec in factor.times:
         columns_of(run, spec, labels)
         run.notes.append({"verb": "filter", "table": factor.alias, "time": f"{spec.axis} {spec.kind}"})
-    where = Sql(" WHERE ", " AND ".join(conditions)) if conditions else Sql()
+    where = Sql(" WHERE ", listed(conditions, " AND ")) if conditions else Sql()
     return Sql("(", from_words, where, ")")
 
 
@@ -52,14 +52,15 @@ def columns_of(run: Run, spec: TimeSpec, labels: list[str]) -> Columns:
     raise run.fail(spec.token, f"the table has no columns {wanted}; name its own with PERIOD (start, end) before AS OF")
 
 
-def _condition(run: Run, spec: TimeSpec, columns: Columns, scope: Scope) -> str:
+def _condition(run: Run, spec: TimeSpec, columns: Columns, scope: Scope) -> Sql:
     start, end = (run.session.quote(column) for column in columns)
-    values = [f"({write(run, value, scope)})" for value in spec.values]
+    values = [Sql("(", write(run, value, scope), ")") for value in spec.values]
     if spec.kind == "as of":
         return containing((start, end), values[0])
     first, last = values
     upto = "<" if spec.kind == "from" else "<="
-    return f"({start} {upto} {last} AND ({first} < {end} OR ({end} IS NULL AND {first} IS NOT NULL)))"
+    ended = f" < {end} OR ({end} IS NULL AND "
+    return Sql(f"({start} {upto} ", last, " AND (", first, ended, first, " IS NOT NULL)))")
 
 
 def _by_index(run: Run, factor: Factor, scope: Scope) -> Any:

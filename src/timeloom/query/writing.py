@@ -15,6 +15,13 @@ from timeloom.query.session import Session
 from timeloom.query.structure import Instant, PeriodOf, PeriodValue, Predicate, Query, Range, Statement
 from timeloom.query.text import Token, error_at
 
+MOMENTS: dict[str, dict[str, str]] = {
+    "NOW": {},
+    "CURRENT_TIMESTAMP": {},
+    "LOCALTIMESTAMP": {"duckdb": "LOCALTIMESTAMP", "spark": "localtimestamp()"},
+}
+"""The present instant: what it may be called, with or without parentheses, and how an engine calls it."""
+
 
 @dataclass
 class Run:
@@ -112,8 +119,9 @@ def _write_one(run: Run, at: int, scope: Scope, sql: Sql, cases: list[int], insi
     if token.kind == "END" and cases and ends_operand(before) and before.kind != "DOT":
         cases.pop()
         sql.add(token.text, token.start)
-    elif token.word == "NOW" and stands_alone(run.tokens, at):
-        sql.add("CURRENT_TIMESTAMP", token.start)
+    elif token.word in MOMENTS and _is_moment(run, at):
+        sql.add(MOMENTS[token.word].get(run.session.engine, "CURRENT_TIMESTAMP"), token.start)
+        return at + (3 if run.tokens[at + 1].kind == "L_PAREN" else 1)
     else:
         _refuse_ambiguous(run, at, scope)
         sql.add(written(run, token), token.start)
@@ -173,6 +181,16 @@ def stands_alone(tokens: list[Token], at: int) -> bool:
     return not ends_operand(before) and before.kind not in ("DOT", "ALIAS") and after.kind not in ("L_PAREN", "DOT")
 
 
+def _is_moment(run: Run, at: int) -> bool:
+    """Tell the present instant from a column or a function of that name."""
+    before, after = run.tokens[at - 1], run.tokens[at + 1]
+    if after.kind == "L_PAREN":
+        return before.kind != "DOT" and run.tokens[at + 2].kind == "R_PAREN"
+    predicates = run.statement.predicates.values()
+    compared = any(isinstance(one.right, Instant) and one.right.value[0] == at for one in predicates)
+    return stands_alone(run.tokens, at) or (compared and after.kind != "DOT")
+
+
 def _refuse_ambiguous(run: Run, at: int, scope: Scope) -> None:
     token = run.tokens[at]
     if token.is_name and token.text.lower() in scope.ambiguous and stands_alone(run.tokens, at):
@@ -185,7 +203,7 @@ def compared(run: Run, predicate: Predicate, scope: Scope) -> Sql:
     """A predicate on periods as comparisons."""
     left = _ends(run, predicate.left, scope)
     if isinstance(predicate.right, Instant):
-        return Sql(containing(left, f"({write(run, predicate.right.value, scope)})"))
+        return containing(left, Sql("(", write(run, predicate.right.value, scope), ")"))
     return Sql(related(left, predicate.relation, _ends(run, predicate.right, scope)))
 
 
