@@ -130,12 +130,10 @@ class Chain:
     def _source(self, number: int) -> Source:
         side = self.inputs[number]
         faults = [F.expr(f"{fault(side)} AS {FAULT}")] if self._judging else []
-        rows = self._ticked(number, [*faults, *packed_columns(side, self.packing[1][number], self.packing[0])])
+        packed = packed_columns(side, self.packing[1][number], self.packing[0])
+        rows = self._ticked(number, [*faults, *packed], keyed=bool(self.keys[number]))
         timed = self._ticked(number, []).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
-        if not self.keys[number]:
-            packed = (f"p{at}" for at in range(len(self.packing[0])))
-            rows = rows.select(START, END, *([FAULT] if self._judging else []), *packed)
         return Source(rows, timed, (START, END), KEY, reader)
 
     def _with_first_starts(self, rows: DataFrame) -> DataFrame:
@@ -150,7 +148,7 @@ class Chain:
     def _hashes(self) -> list[str]:
         return shared_hashes(self.inputs, self.keys)
 
-    def _ticked(self, number: int, columns: list[Column]) -> DataFrame:
+    def _ticked(self, number: int, columns: list[Column], *, keyed: bool = True) -> DataFrame:
         """Rows with key and ticks; invalid ones have none."""
         side, names = self.inputs[number], self.keys[number]
         kept = KEPT.get(self.how)
@@ -158,7 +156,7 @@ class Chain:
         if names and kept is not None and number not in [at % len(self.inputs) for at in kept]:
             rows = rows.where(f"NOT {no_key(side, names)} OR NOT {valid}")
         return rows.select(
-            F.expr(f"CAST({self._hashes[number]} AS BIGINT) AS {KEY}"),
+            *([F.expr(f"CAST({self._hashes[number]} AS BIGINT) AS {KEY}")] if keyed else []),
             F.expr(f"CASE WHEN {valid} THEN {side.columns.start} END AS {START}"),
             F.expr(f"CASE WHEN {valid} THEN {side.columns.end} END AS {END}"),
             *columns,
