@@ -1,5 +1,6 @@
 """Windows over a stream of versions: every step once, as a query over the whole history has it."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_structured_streaming_gives_the_steps_of_a_table(session, tmp_path):
         rows = [row | {"time": BEGIN + timedelta(minutes=row["time"])} for row in part]
         schema = SCHEMA.set(1, pa.field("time", pa.timestamp("us", "UTC")))
         parquet.write_table(pa.Table.from_pylist(rows, schema), folder / f"{number}.parquet")
+        os.utime(folder / f"{number}.parquet", (1_700_000_000 + number,) * 2)  # the source takes the oldest file first
     minute = timedelta(minutes=1)
     slides = tl.Slide(BEGIN, 2 * minute, minute), tl.Slide(3, 0, 0)
     options = {"ratio": (1, 0), "select": {"n": "count", "s": ("v", "sum")}}
