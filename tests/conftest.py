@@ -7,6 +7,9 @@ import pytest
 
 from stream_files import ROCKSDB
 
+collect_ignore = ["engines/spark/cluster/other_datasets.py"]
+"""Only a pipeline of Spark can import the file of its datasets."""
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
