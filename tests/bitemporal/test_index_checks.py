@@ -33,7 +33,8 @@ def seen(index):
         (version(1, w=[b"a"]), "column 'w' is binary, but the index holds string"),
         (version(1, app_start=[date(2020, 1, 1)], app_end=[date(2020, 1, 2)]), "cast the columns"),
         (version(-1), "system time goes backwards"),
-        (version(1, sys_start=[None]), "is null"),
+        (version(1, sys_start=pa.array([None], pa.int64())), "is null"),
+        (version(1, sys_start=[None]), "has no values and no type"),
         ({"sys_start": [1]}, "is a dict"),
     ],
 )
