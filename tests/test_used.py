@@ -12,7 +12,7 @@ from tree import ROOT
 
 SOURCE = ROOT / "src" / "timeloom"
 
-ALONE = {"full_join", "Conditioned"}
+ALONE = {"full_join"}
 """The paper's full outer operator on two partitions, as its worked examples have it; verbs merge more at a time."""
 
 

@@ -270,7 +270,7 @@ class BitemporalIndex:
         types = now.known_types()
         plan = lay_out(sys, app, ratio, steps, *types)
         if not self._retroactive:
-            self._refuse_past(now, plan.sys_last, check_meaning(meaning)[0])
+            now.refuse_past(plan.sys_last, check_meaning(meaning)[0])
         measures, condition = asked(now, select, where)
         payload, numbering = now.payload(), selected(now, condition)
         expressions = partial(expressions_of, measures, payload)
@@ -325,7 +325,7 @@ class BitemporalIndex:
         now = self._now
         at = now.latest if sys is None else self._tick(sys, 0, "sys")
         if not self._retroactive:
-            self._refuse_past(now, np.array([at]), "snapshot")
+            now.refuse_past(np.array([at]), "snapshot")
         upper, lower = FOREVER - 1, MIN_TICK
         if app is not ANY:
             upper = lower = self._tick(app, 1, "app")
@@ -394,24 +394,6 @@ class BitemporalIndex:
         if ticks < 1:
             raise UsageError(f"bucket={self._bucket!r} covers no time; give at least one tick")
         return ticks
-
-    def _refuse_past(self, now: Snapshot, sys_last: Ticks, meaning: str) -> None:
-        if meaning != "snapshot":
-            raise UsageError(
-                f"meaning={meaning!r} asks about rows that have ended, which a non-retroactive index forgets; "
-                "use meaning='snapshot', or an index with retroactive=True"
-            )
-        if sys_last[-1] < sys_last[0]:
-            raise UsageError(
-                "the system window slides backward, but a non-retroactive index goes forward only; "
-                "use a pace of at least 0, or an index with retroactive=True"
-            )
-        if sys_last[0] < now.latest:
-            raise UsageError(
-                f"the system window ends at {now.instant(int(sys_last[0]), 0)!r}, but a non-retroactive index "
-                f"answers from its latest system time, {now.instant(now.latest, 0)!r}, on; "
-                "use an index with retroactive=True"
-            )
 
     def _tick(self, instant: Instant, axis: int, option: str) -> int:
         return self._now.known_types()[axis].ticks_of(instant, option)

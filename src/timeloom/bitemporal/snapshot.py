@@ -37,6 +37,25 @@ class Snapshot:
         """The latest system time in ticks."""
         return self.lines.columns.latest
 
+    def refuse_past(self, sys_last: Ticks, meaning: str) -> None:
+        """Refuse windows about rows that an index without history has forgotten."""
+        if meaning != "snapshot":
+            raise UsageError(
+                f"meaning={meaning!r} asks about rows that have ended, which a non-retroactive index forgets; "
+                "use meaning='snapshot', or an index with retroactive=True"
+            )
+        if sys_last[-1] < sys_last[0]:
+            raise UsageError(
+                "the system window slides backward, but a non-retroactive index goes forward only; "
+                "use a pace of at least 0, or an index with retroactive=True"
+            )
+        if sys_last[0] < self.latest:
+            raise UsageError(
+                f"the system window ends at {self.instant(int(sys_last[0]), 0)!r}, but a non-retroactive index "
+                f"answers from its latest system time, {self.instant(self.latest, 0)!r}, on; "
+                "use an index with retroactive=True"
+            )
+
     def payload(self) -> Payload:
         """All rows by their numbers, with all their columns."""
         assert self.schema is not None

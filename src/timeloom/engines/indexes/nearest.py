@@ -52,16 +52,21 @@ def explain_nearest(left: object, right: object, request: NearestRequest) -> Exp
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
-        facts: dict[str, Any] = {
-            "algorithm": "index",
-            "k": request.k,
-            "direction": request.direction,
-            "left rows": sides[0].starts.size,
-            "right rows": sides[1].starts.size,
-            "keys": [],
-        }
         why = "there is an index, and few rows beside it: each looks around itself, further until it has found enough"
-        return Explanation("nearest", "local", facts, (why,))
+        return told(sides[0], sides[1], request, why)
+
+
+def told(left: Rows, right: Rows, request: NearestRequest, why: str) -> Explanation:
+    """The plan of a call that asks an index on either side."""
+    facts: dict[str, Any] = {
+        "algorithm": "index",
+        "k": request.k,
+        "direction": request.direction,
+        "left rows": left.starts.size,
+        "right rows": right.starts.size,
+        "keys": [],
+    }
+    return Explanation("nearest", "local", facts, (why,))
 
 
 def _two_sides(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.indexes.nearest import told
 from timeloom.engines.indexes.rows import IndexRows, TableRows
 from timeloom.engines.indexes.verbs import ALWAYS_FEW, EVER, FEW
 from timeloom.engines.joins.nearest import nearest_tables
@@ -39,16 +40,8 @@ def explain_nearest(left: object, right: object, request: NearestRequest) -> Exp
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
-        facts: dict[str, Any] = {
-            "algorithm": "index",
-            "k": request.k,
-            "direction": request.direction,
-            "left rows": sides[0].starts.size,
-            "right rows": sides[1].starts.size,
-            "keys": [],
-        }
         why = "the left side is an index, and few rows lie beside it: events beyond max_distance of all are not read"
-        return Explanation("nearest", "local", facts, (why,))
+        return told(*sides, request, why)
 
 
 def _two_sides(
