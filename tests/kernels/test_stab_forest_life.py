@@ -58,11 +58,11 @@ def test_late_ends_move_the_square_root_of_all_events_at_most():
 
 
 def test_a_handle_is_one_look_whatever_the_order_of_ids(monkeypatch):
-    """Where each event lies is written down once and kept as ends and events come: an id is a place in an array."""
+    """Where each event lies is written down once and kept as ends and events come: an id is a position in an array."""
     forest = StabForest.build(np.random.default_rng(2).permutation(5_000), np.full(5_000, FOREVER))
     forest.handle(0)
     index = forest._shared.index
-    written_down = index.places
+    written_down = index.by_id
     assert written_down is not None
     monkeypatch.setattr(type(index), "locate_all", lambda *_: pytest.fail("all events are looked at"))
     for event in range(0, 5_000, 50):
@@ -70,7 +70,7 @@ def test_a_handle_is_one_look_whatever_the_order_of_ids(monkeypatch):
         assert forest.handle(forest.append(5_000 + event)).start == 5_000 + event
         forest.stab(0)
     assert forest._shared.index is index
-    assert index.places is written_down
+    assert index.by_id is written_down
 
 
 def test_ends_in_order_beside_whole_events_that_end_later_move_as_little():

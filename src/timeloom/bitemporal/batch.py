@@ -134,7 +134,7 @@ class Batch:
         key = draft.layout.key_of({name: row.get(name) for name in draft.layout.key})
         portion = (row.get("app_start"), row.get("app_end"))
         low, high = self._bounds(portion)
-        periods = (draft.period(place) for place in draft.current().of_key(key))
+        periods = (draft.period(position) for position in draft.current().of_key(key))
         if any(start < high and low < end for start, end in periods):
             self._replace(key, now, portion, None)
         self.insert(dict(row), sys=sys)

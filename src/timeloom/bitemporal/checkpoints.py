@@ -109,10 +109,10 @@ def spaced(checkpoints: tuple[Checkpoint, ...], view: View) -> tuple[Checkpoint,
     found = list(checkpoints)
     while True:
         last = found[-1] if found else None
-        place = (last.rows if last else 0) + max(LEAST_SPACE, last.by_start.size if last else 0)
-        if place > len(view):
+        position = (last.rows if last else 0) + max(LEAST_SPACE, last.by_start.size if last else 0)
+        if position > len(view):
             return tuple(found)
-        at = int(view.sys_start[place - 1])
+        at = int(view.sys_start[position - 1])
         if last is not None and at <= last.at:
             at = last.at + 1
             if at > view.latest:

@@ -101,7 +101,7 @@ class Chronicle:
         return times_of(versions), self.layout.facts(versions)
 
     def rows(self, settled: "Ticks | None", recent: "Ticks | None") -> pa.Table:
-        """Versions by their places among the settled and among the recent ones; None is all of them."""
+        """Versions by their positions among the settled and among the recent ones; None is all of them."""
         self._require_known()
         old = self.times.columns if settled is None else self.times.taken(settled)
         times, facts = self._tail
@@ -120,7 +120,7 @@ class Chronicle:
         return self.rows(None, None)
 
     def since(self, row: int) -> pa.Table:
-        """The versions from a place on."""
+        """The versions from a position on."""
         settled = len(self.times)
         return self.rows(np.arange(min(row, settled), settled), np.arange(max(0, row - settled), self.held))
 
@@ -160,12 +160,12 @@ class Chronicle:
 
 def settled_version(times: Times, payload: tuple[pa.Table, ...], row: int) -> Version:
     """One settled version, with its values as Python has them."""
-    place = row
+    position = row
     for chunk in payload:
-        if place < chunk.num_rows:
+        if position < chunk.num_rows:
             break
-        place -= chunk.num_rows
-    values = tuple([chunk.column(at)[place].as_py() for at in range(chunk.num_columns)])
+        position -= chunk.num_rows
+    values = tuple([chunk.column(at)[position].as_py() for at in range(chunk.num_columns)])
     app = int(times.app_start.room[row]), int(times.app_end.room[row])
     sys = int(times.sys_start.room[row]), int(times.sys_end.room[row])
     return Version(values, *app, *sys, int(times.ended_by.room[row]))

@@ -33,10 +33,10 @@ class GrowingArray:
         room[self.size : wanted] = values
         return GrowingArray(room, wanted)
 
-    def changed(self, places: Ticks, values: "Ticks | int") -> "GrowingArray":
-        """A copy with other values at some places."""
+    def changed(self, positions: Ticks, values: "Ticks | int") -> "GrowingArray":
+        """A copy with other values at some positions."""
         room = self.room.copy()
-        room[places] = values
+        room[positions] = values
         return GrowingArray(room, self.size)
 
     @property

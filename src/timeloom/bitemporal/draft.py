@@ -51,7 +51,7 @@ class Draft:
         return self.present
 
     def version(self, row: int) -> Version:
-        """A version by its place."""
+        """A version by its position."""
         settled = len(self.times)
         return self.recent[row - settled] if row >= settled else settled_version(self.times, self.payload, row)
 
@@ -64,12 +64,12 @@ class Draft:
         return int(self.times.app_start.room[row]), int(self.times.app_end.room[row])
 
     def add(self, version: Version) -> int:
-        """Add one version; its place."""
+        """Add one version; its position."""
         self.recent.append(version)
         return len(self) - 1
 
     def add_many(self, facts: pa.Table, starts: Ticks, ends: Ticks, now: int) -> int:
-        """Add many versions that begin now; the place of the first."""
+        """Add many versions that begin now; the position of the first."""
         if len(self) + facts.num_rows > MOST_ROWS:
             raise InvalidInputError(f"a table holds at most {MOST_ROWS} versions; split it by key")
         self.settle()
@@ -136,7 +136,7 @@ class Draft:
         return self.first - sum(row < self.first for row in self.undone)
 
     def ends_of_kept(self) -> dict[int, int]:
-        """The versions of before that have ended, by their places now."""
+        """The versions of before that have ended, by their positions now."""
         return {row: at for row, at in self.ends.items() if row < self.kept}
 
     def undo(self) -> "Present | None":
@@ -174,10 +174,10 @@ class Draft:
         self.settle()
         keep = np.ones(len(self.times), np.bool_)
         keep[list(self.undone)] = False
-        places = np.cumsum(keep) - 1
+        positions = np.cumsum(keep) - 1
         self.times = Times.of(*self.times.taken(np.flatnonzero(keep)))
         self.payload = tuple(take_rows(chunk, part) for chunk, part in _parts(self.payload, keep))
-        self.ends = {int(places[row]): at for row, at in self.ended.items()}
+        self.ends = {int(positions[row]): at for row, at in self.ended.items()}
         self.present = None
 
 

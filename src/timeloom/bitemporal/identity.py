@@ -24,7 +24,7 @@ class RowNumbers:
 
     total: int = 0
     numbers: GrowingArray | None = None
-    places: GrowingArray | None = None
+    positions: GrowingArray | None = None
     in_order: bool = True
 
     def appended(self, order: Ticks) -> "RowNumbers":
@@ -33,19 +33,22 @@ class RowNumbers:
         total = self.total + order.size
         if self.numbers is None and in_order:
             return replace(self, total=total)
-        numbers, places = self._arrays()
+        numbers, positions = self._arrays()
         arrived = numbers.size
-        places_of_new = np.empty(order.size, np.int64)
-        places_of_new[order] = np.arange(arrived, arrived + order.size)
+        positions_of_new = np.empty(order.size, np.int64)
+        positions_of_new[order] = np.arange(arrived, arrived + order.size)
         return RowNumbers(
-            total, numbers.appended(self.total + order), places.appended(places_of_new), self.in_order and in_order
+            total,
+            numbers.appended(self.total + order),
+            positions.appended(positions_of_new),
+            self.in_order and in_order,
         )
 
     def kept(self, rows: Ticks) -> "RowNumbers":
         """Forget all rows but these; they move together and keep their numbers."""
-        numbers, places = self._arrays()
+        numbers, positions = self._arrays()
         kept = numbers.values[rows]
-        fresh = np.full(places.size, FORGOTTEN, np.int64)
+        fresh = np.full(positions.size, FORGOTTEN, np.int64)
         fresh[kept] = np.arange(rows.size)
         return RowNumbers(self.total, GrowingArray.of(kept), GrowingArray.of(fresh), self.in_order)
 
@@ -54,7 +57,7 @@ class RowNumbers:
         return numbered(rows, self.pinned(), in_order=self.in_order)
 
     def pinned(self) -> Ticks | None:
-        """The user's numbers of all present rows, or None if they are their places."""
+        """The user's numbers of all present rows, or None if they are their positions."""
         return None if self.numbers is None else self.numbers.values
 
     def check(self, numbers: Ticks) -> None:
@@ -68,21 +71,21 @@ class RowNumbers:
             )
 
     def rows(self, numbers: Ticks) -> Ticks:
-        """The places of rows by the user's numbers; unknown ones are an error."""
+        """The positions of rows by the user's numbers; unknown ones are an error."""
         self.check(numbers)
-        if self.places is None:
+        if self.positions is None:
             return numbers
-        rows = self.places.values[numbers]
+        rows = self.positions.values[numbers]
         gone = numbers[rows == FORGOTTEN]
         if gone.size:
             raise InvalidInputError(f"row {gone[0]} has ended before and was forgotten; end each row once")
         return rows
 
     def _arrays(self) -> tuple[GrowingArray, GrowingArray]:
-        if self.numbers is None or self.places is None:
+        if self.numbers is None or self.positions is None:
             every = np.arange(self.total, dtype=np.int64)
             return GrowingArray.of(every), GrowingArray.of(every.copy())
-        return self.numbers, self.places
+        return self.numbers, self.positions
 
 
 def read_numbers(rows: object) -> Ticks:

@@ -56,7 +56,7 @@ class Layout:
         return [name for name in self.schema.names if name not in ("app_start", "app_end")]
 
     @cached_property
-    def _key_places(self) -> list[int]:
+    def _key_positions(self) -> list[int]:
         return [self.attributes.index(name) for name in self.key]
 
     def adopting(self, table: pa.Table) -> "Layout":
@@ -117,8 +117,8 @@ class Layout:
 
     def value(self, name: str, value: Any) -> Any:
         """A value as its column holds it."""
-        place = self.attributes.index(name)
-        if _fits(value, self._exact[place]):
+        position = self.attributes.index(name)
+        if _fits(value, self._exact[position]):
             return value
         return _column([value], self.schema.field(name))[0].as_py()
 
@@ -165,11 +165,11 @@ class Layout:
 
     def key_of_fact(self, values: Sequence[Any]) -> Key:
         """The key among the values of a fact."""
-        places = self._key_places
-        if len(places) == 1:
-            key = values[places[0]]
+        positions = self._key_positions
+        if len(positions) == 1:
+            key = values[positions[0]]
             return NAN if key != key else key  # noqa: PLR0124 - the one value that does not equal itself
-        return _one_nan(values[place] for place in places)
+        return _one_nan(values[position] for position in positions)
 
     def keys_of(self, facts: pa.Table) -> list[Key]:
         """The keys of many facts."""

@@ -34,7 +34,7 @@ def log_of(path: "str | os.PathLike[str]") -> Path:
 
 @dataclass(frozen=True)
 class Record:
-    """What a batch has done: versions that left, ends of versions by their places then, new versions, the time."""
+    """What a batch has done: versions that left, ends of versions by their positions then, new versions, the time."""
 
     undone: list[int]
     ended: pa.Table
@@ -142,8 +142,8 @@ class Replay:
         ticks, is_open = column_ticks(history["sys_end"], kind, truncate=False)
         ends = np.where(is_open, FOREVER, ticks)
         ends[np.asarray(ended["row"])] = np.asarray(ended["at"])
-        place = history.column_names.index("sys_end")
-        self.parts = [history.set_column(place, "sys_end", kind.to_arrow(ends, ends == FOREVER))]
+        position = history.column_names.index("sys_end")
+        self.parts = [history.set_column(position, "sys_end", kind.to_arrow(ends, ends == FOREVER))]
         return self.parts[0]
 
 

@@ -47,13 +47,13 @@ def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> 
     require_columns(theirs.names, [*request.key, request.op, request.sys, *request.order], "feed")
     merging = Merging(request, ordered=False)
     Merging(replace(request, late="now"))(empty_table(ours), empty_table(theirs))
-    places = [{name: f"c{at}" for at, name in enumerate(schema.names)} for schema in (ours, theirs)]
-    left, right = history.toDF(*places[0].values()), feed.toDF(*places[1].values())
-    reached = [F.max(places[0][name]).alias(f"reached{at}") for at, name in enumerate(request.sys_period.columns)]
+    aliases = [{name: f"c{at}" for at, name in enumerate(schema.names)} for schema in (ours, theirs)]
+    left, right = history.toDF(*aliases[0].values()), feed.toDF(*aliases[1].values())
+    reached = [F.max(aliases[0][name]).alias(f"reached{at}") for at, name in enumerate(request.sys_period.columns)]
     changes = right.crossJoin(F.broadcast(left.agg(*reached)))
     groups = [
-        _group([F.col(place[name]).cast(ours[name].dataType) for name in request.key], ours, request.key)
-        for place in places
+        _group([F.col(alias[name]).cast(ours[name].dataType) for name in request.key], ours, request.key)
+        for alias in aliases
     ]
     task = MergeTask(merging, (tuple(ours.names), tuple(theirs.names)), ours)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(ours)])

@@ -28,27 +28,27 @@ def merged(chunks: Chunks) -> Chunks:
 def taken_rows(chunks: Chunks, rows: Ticks) -> list[pa.Table]:
     """Rows in ascending order: chunk by chunk, since Arrow would put the chunks together first."""
     edges = np.cumsum([0, *(chunk.num_rows for chunk in chunks)])
-    places = np.searchsorted(rows, edges)
+    positions = np.searchsorted(rows, edges)
     return [
         take_rows(chunk, pa.array(rows[begin:end] - edge))
-        for chunk, edge, begin, end in zip(chunks, edges[:-1], places[:-1], places[1:], strict=True)
+        for chunk, edge, begin, end in zip(chunks, edges[:-1], positions[:-1], positions[1:], strict=True)
         if begin < end
     ]
 
 
 @dataclass(frozen=True)
 class Payload:
-    """The rows of an index by their numbers; ``places`` says where a number stands."""
+    """The rows of an index by their numbers; ``positions`` says where a number stands."""
 
     schema: pa.Schema
     chunks: Chunks
-    places: Callable[[Ticks], Ticks]
+    positions: Callable[[Ticks], Ticks]
 
     def rows(self, numbers: Ticks, columns: "list[str] | None" = None) -> pa.Table:
         """Rows by their numbers, in any order."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         chunks = self.chunks if columns is None else tuple(chunk.select(columns) for chunk in self.chunks)
-        rows = self.places(numbers)
+        rows = self.positions(numbers)
         if rows.size < 2 or bool((rows[1:] >= rows[:-1]).all()):
             return self._joined(schema, taken_rows(chunks, rows))
         order = np.argsort(rows, kind="stable")

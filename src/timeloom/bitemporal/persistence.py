@@ -54,8 +54,8 @@ def save_index(path: "str | os.PathLike[str]", index: Indexed) -> None:
     for k, checkpoint in enumerate(lines.checkpoints):
         arrays[f"checkpoint.{k}.by_start"] = checkpoint.by_start
         arrays[f"checkpoint.{k}.by_end"] = checkpoint.by_end
-    if numbers.numbers is not None and numbers.places is not None:
-        arrays["numbers"], arrays["places"] = numbers.numbers.values, numbers.places.values
+    if numbers.numbers is not None and numbers.positions is not None:
+        arrays["numbers"], arrays["places"] = numbers.numbers.values, numbers.positions.values
     if now.schema is not None:
         arrays["table"] = table_bytes(now.stored())
     meta = {
@@ -109,7 +109,9 @@ def _index(arrays: storage.Arrays, meta: dict[str, Any], make: "Callable[..., In
     )
     numbers = RowNumbers(meta["total"], in_order=meta["in_order"])
     if "numbers" in arrays:
-        numbers = replace(numbers, numbers=GrowingArray.of(arrays["numbers"]), places=GrowingArray.of(arrays["places"]))
+        numbers = replace(
+            numbers, numbers=GrowingArray.of(arrays["numbers"]), positions=GrowingArray.of(arrays["places"])
+        )
     index._now = Snapshot(lines, numbers)
     if "table" in arrays:
         table = bytes_table(arrays["table"])

@@ -8,16 +8,16 @@ from timeloom.bitemporal.chronicle import Chronicle
 from timeloom.bitemporal.layout import Key
 from timeloom.model.ticks import FOREVER
 
-Places = int | list[int]
-"""The place of a key's only version, or the places of all of them."""
+KeyPositions = int | list[int]
+"""The position of a key's only version, or the positions of all of them."""
 
 
 class Present:
-    """The places of current versions by key. A batch notes what it changes, and can take it back."""
+    """The positions of current versions by key. A batch notes what it changes, and can take it back."""
 
-    def __init__(self, places: "dict[Key, Places] | None" = None) -> None:
-        self._places = {} if places is None else places
-        self._before: dict[Key, Places | None] = {}
+    def __init__(self, positions: "dict[Key, KeyPositions] | None" = None) -> None:
+        self._positions = {} if positions is None else positions
+        self._before: dict[Key, KeyPositions | None] = {}
 
     @classmethod
     def of(cls, state: Chronicle) -> "Present":
@@ -35,8 +35,8 @@ class Present:
         return present
 
     def of_key(self, key: Key) -> list[int]:
-        """The places of a key's current versions, in order of arrival."""
-        found = self._places.get(key)
+        """The positions of a key's current versions, in order of arrival."""
+        found = self._positions.get(key)
         if found is None:
             return []
         return [found] if isinstance(found, int) else found
@@ -44,32 +44,32 @@ class Present:
     def set(self, key: Key, rows: list[int]) -> None:
         """Let a key have these current versions."""
         if key not in self._before:
-            self._before[key] = self._places.get(key)
+            self._before[key] = self._positions.get(key)
         self._put(key, rows[0] if len(rows) == 1 else rows or None)
 
     def enter(self, keys: list[Key], rows: "Sequence[int]") -> None:
         """Give many keys one more current version each; this cannot be taken back."""
-        fresh: dict[Key, Places] = dict(zip(keys, rows, strict=True))
-        if len(fresh) == len(keys) and fresh.keys().isdisjoint(self._places):
-            if self._places:
-                self._places.update(fresh)
+        fresh: dict[Key, KeyPositions] = dict(zip(keys, rows, strict=True))
+        if len(fresh) == len(keys) and fresh.keys().isdisjoint(self._positions):
+            if self._positions:
+                self._positions.update(fresh)
             else:
-                self._places = fresh
+                self._positions = fresh
             return
-        places = self._places
+        positions = self._positions
         for key, row in zip(keys, rows, strict=True):
-            held = places.get(key)
+            held = positions.get(key)
             if held is None:
-                places[key] = row
+                positions[key] = row
             else:
-                places[key] = [held, row] if isinstance(held, int) else [*held, row]
+                positions[key] = [held, row] if isinstance(held, int) else [*held, row]
 
     def known(self, keys: Iterable[Key]) -> "list[tuple[int, Key]]":
         """Those among some keys, and where, that have a current version or come again."""
         seen: set[Key] = set()
         found = []
         for at, key in enumerate(keys):
-            if key in self._places or key in seen:
+            if key in self._positions or key in seen:
                 found.append((at, key))
             seen.add(key)
         return found
@@ -84,8 +84,8 @@ class Present:
             self._put(key, rows)
         self._before.clear()
 
-    def _put(self, key: Key, rows: Places | None) -> None:
+    def _put(self, key: Key, rows: KeyPositions | None) -> None:
         if rows is None:
-            self._places.pop(key, None)
+            self._positions.pop(key, None)
         else:
-            self._places[key] = rows
+            self._positions[key] = rows

@@ -92,12 +92,12 @@ class Snapshot:
         """Check a batch against this state; nothing is written yet."""
         numbers, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
         self._check_system_times(history, at)
-        places = self._check_ends(numbers, at)
+        positions = self._check_ends(numbers, at)
         if self.numbers.total + history.sys_start.size > MOST_ROWS:
             raise InvalidInputError(f"an index holds at most {MOST_ROWS} rows; split the history by key")
         by_time = np.argsort(at, kind="stable")
         start = self if self.types is not None or table is None else self._adopting(history.types, bucket)
-        return Batch(start, table, history, places[by_time], at[by_time])
+        return Batch(start, table, history, positions[by_time], at[by_time])
 
     def _adopting(self, types: Types, bucket: int | None) -> "Snapshot":
         """Learn the types of both times from the first table."""
@@ -139,7 +139,7 @@ class Batch:
     start: Snapshot
     table: pa.Table | None
     history: History
-    places: Ticks
+    positions: Ticks
     at: Ticks
 
     def applied(self) -> Snapshot:
@@ -148,7 +148,7 @@ class Batch:
         after = replace(
             start,
             numbers=start.numbers.appended(order),
-            lines=start.lines.applied(self.history.take(order).columns, self.places, self.at),
+            lines=start.lines.applied(self.history.take(order).columns, self.positions, self.at),
         )
         if self.table is not None:
             table = self.table if start.lines.retroactive else take_rows(self.table, pa.array(order))
@@ -158,7 +158,7 @@ class Batch:
 
     def undo(self) -> None:
         """Give up the state after this batch."""
-        self.start.lines.columns.reopen(self.places)
+        self.start.lines.columns.reopen(self.positions)
 
 
 def _forgetful(after: Snapshot) -> Snapshot:

@@ -68,11 +68,11 @@ def _check_numbers(arrays: Arrays, meta: dict[str, Any], rows: int) -> None:
         require(total == rows, f"there are {rows} rows, and numbers for {total}")
         return
     numbers = require_vector(arrays, "numbers", np.int64, rows)
-    places = require_vector(arrays, "places", np.int64, total)
+    positions = require_vector(arrays, "places", np.int64, total)
     _require_rows(numbers, total, "numbers")
-    require(((places >= -1) & (places < rows)).all(), "a number leads to no row")
-    require((places[numbers] == np.arange(rows)).all(), "a number leads to another row")
-    require(int((places >= 0).sum()) == rows, "a number leads to a row that has another")
+    require(((positions >= -1) & (positions < rows)).all(), "a number leads to no row")
+    require((positions[numbers] == np.arange(rows)).all(), "a number leads to another row")
+    require(int((positions >= 0).sum()) == rows, "a number leads to a row that has another")
 
 
 def _require_rows(found: np.ndarray[Any, Any], rows: int, what: str) -> None:

@@ -178,7 +178,7 @@ class BitemporalTable:
     ) -> BitemporalIndex:
         """A `BitemporalIndex` over the history that follows every further batch, as one with the table.
 
-        Its row numbers are the places of the versions in `history`.
+        Its row numbers are the positions of the versions in `history`.
         """
         with self._lock:
             index = BitemporalIndex(

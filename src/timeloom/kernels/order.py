@@ -80,7 +80,7 @@ def sealed(column: Ticks) -> Ticks:
 
 
 class Rows(NamedTuple):
-    """Rows on their way to their places."""
+    """Rows on their way to their positions."""
 
     values: Ticks
     ids: Positions
@@ -153,10 +153,10 @@ def scatter_by_rows(
     count = partial(count_buckets, column, base, shift)
     _together([partial(count, *part, counts[number]) for number, part in enumerate(parts)])
     heads = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int32)
-    places = (heads[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.int32)
+    positions = (heads[:-1] + np.cumsum(counts, axis=0) - counts).astype(np.int32)
     rows = Rows.like(column, beside)
     spread = partial(fill_buckets, column, beside, base, shift)
-    _together([partial(spread, *part, places[number], *rows) for number, part in enumerate(parts)])
+    _together([partial(spread, *part, positions[number], *rows) for number, part in enumerate(parts)])
     return rows, heads
 
 
@@ -185,17 +185,17 @@ def fill_buckets(
     shift: int,
     first: int,
     last: int,
-    places: Positions,
+    positions: Positions,
     values: Ticks,
     ids: Positions,
     beside: Ticks,
 ) -> None:
-    """Move the rows first..last to the next free places of their buckets."""
+    """Move the rows first..last to the next free positions of their buckets."""
     for row in range(first, last):
         value = column[row]
-        number = bucket(value, base, shift, places.size)
-        at = places[number]
-        places[number] = at + 1
+        number = bucket(value, base, shift, positions.size)
+        at = positions[number]
+        positions[number] = at + 1
         values[at] = value
         ids[at] = row
         if carried.size:
@@ -220,29 +220,29 @@ def refine(
 ) -> None:
     """Distribute each of these coarse buckets to its fine ones, and sort those."""
     buckets = offsets.size - 1
-    next_place = np.empty((1 << fine) + 1, np.int32)
+    next_position = np.empty((1 << fine) + 1, np.int32)
     for number in range(first_head, last_head):
         first, last, lowest = heads[number], heads[number + 1], number << fine
         inside = min(1 << fine, buckets - lowest)
-        next_place[:] = 0
+        next_position[:] = 0
         for at in range(first, last):
-            next_place[bucket(rough_values[at], base, shift, buckets) - lowest + 1] += 1
-        next_place[0] = first
+            next_position[bucket(rough_values[at], base, shift, buckets) - lowest + 1] += 1
+        next_position[0] = first
         for within in range(inside):
-            next_place[within + 1] += next_place[within]
-            offsets[lowest + within] = next_place[within]
+            next_position[within + 1] += next_position[within]
+            offsets[lowest + within] = next_position[within]
         for at in range(first, last):
             value = rough_values[at]
             within = bucket(value, base, shift, buckets) - lowest
-            place = next_place[within]
-            next_place[within] = place + 1
-            values[place] = value
-            ids[place] = rough_ids[at]
+            position = next_position[within]
+            next_position[within] = position + 1
+            values[position] = value
+            ids[position] = rough_ids[at]
             if beside.size:
-                beside[place] = rough_beside[at]
+                beside[position] = rough_beside[at]
         begin = first
         for within in range(inside):
-            end = next_place[within]
+            end = next_position[within]
             if end - begin > 1 and (shift > 0 or lowest + within == 0 or lowest + within == buckets - 1):
                 sort_bucket(values, ids, beside, begin, end)
             begin = end

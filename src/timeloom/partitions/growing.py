@@ -55,7 +55,7 @@ class Growing:
 
     def __init__(self) -> None:
         self._size = self._count = 0
-        self._ticks, self._places = np.empty((2, 0), np.int64), np.empty((2, 0), np.int32)
+        self._ticks, self._positions = np.empty((2, 0), np.int64), np.empty((2, 0), np.int32)
         self._last_ends, self._names = np.empty(0, np.int64), np.empty(0, np.int32)
 
     def add(self, starts: Ticks, ends: Ticks) -> Assigned:
@@ -66,15 +66,15 @@ class Growing:
         kept = size
         if size and starts.size and starts[0] < self._ticks[0, size - 1]:
             kept = int(np.searchsorted(self._ticks[0, :size], starts[0], side="right"))
-            held = self._ticks[0, kept:size], self._ticks[1, kept:size], self._places[0, kept:size]
+            held = self._ticks[0, kept:size], self._ticks[1, kept:size], self._positions[0, kept:size]
             order = np.argsort(np.concatenate([held[0], starts]), kind="stable")
             starts, ends = np.concatenate([held[0], starts])[order], np.concatenate([held[1], ends])[order]
             rows = np.concatenate([held[2], rows])[order]
             self._return_to(kept)
         self._reserve(kept + starts.size, fresh=kept < size)
         part = slice(kept, kept + starts.size)
-        self._ticks[0, part], self._ticks[1, part], self._places[0, part] = starts, ends, rows
-        self._count = assign_on(starts, ends, self._places[1, part], self._last_ends, self._names, self._count)
+        self._ticks[0, part], self._ticks[1, part], self._positions[0, part] = starts, ends, rows
+        self._count = assign_on(starts, ends, self._positions[1, part], self._last_ends, self._names, self._count)
         self._size = kept + starts.size
         return self.assigned
 
@@ -83,12 +83,16 @@ class Growing:
         """All rows so far."""
         size = self._size
         return Assigned(
-            self._ticks[0, :size], self._ticks[1, :size], self._places[0, :size], self._places[1, :size], self._count
+            self._ticks[0, :size],
+            self._ticks[1, :size],
+            self._positions[0, :size],
+            self._positions[1, :size],
+            self._count,
         )
 
     def _return_to(self, rows: int) -> None:
         """Make the heap what it was after so many rows: partitions are named in the order in which they begin."""
-        number = self._places[1, :rows]
+        number = self._positions[1, :rows]
         self._count = int(number.max(initial=-1)) + 1
         last_ends = np.empty(self._count, np.int64)
         last_ends[number] = self._ticks[1, :rows]
@@ -98,10 +102,10 @@ class Growing:
     def _reserve(self, rows: int, *, fresh: bool) -> None:
         if rows > self._ticks.shape[1] or fresh:
             room = max(rows, self._ticks.shape[1] * (2 if rows > self._ticks.shape[1] else 1))
-            ticks, places = np.empty((2, room), np.int64), np.empty((2, room), np.int32)
+            ticks, positions = np.empty((2, room), np.int64), np.empty((2, room), np.int32)
             ticks[:, : self._size] = self._ticks[:, : self._size]
-            places[:, : self._size] = self._places[:, : self._size]
-            self._ticks, self._places = ticks, places
+            positions[:, : self._size] = self._positions[:, : self._size]
+            self._ticks, self._positions = ticks, positions
         if rows > self._last_ends.size:
             last_ends, names = np.empty(2 * rows, np.int64), np.empty(2 * rows, np.int32)
             last_ends[: self._count], names[: self._count] = self._last_ends[: self._count], self._names[: self._count]

@@ -40,7 +40,7 @@ class Aggregates:
     arguments: dict[str, str] = field(default_factory=dict)
     """Column to expression, in the words of the engine."""
     measures: dict[str, Any] = field(default_factory=dict)
-    places: dict[int, tuple[int, str]] = field(default_factory=dict)
+    spans: dict[int, tuple[int, str]] = field(default_factory=dict)
 
 
 def aggregates_in(run: Run, select: Select) -> list[int]:
@@ -90,7 +90,7 @@ def extract(run: Run, select: Select, scope: Scope, columns: "dict[str, str]", a
         if key not in known:
             known[key] = run.fresh()
             found.measures[known[key]] = _measure(run, found, function, argument, words, columns)
-        found.places[at] = (closing + 1, known[key])
+        found.spans[at] = (closing + 1, known[key])
     return found
 
 
@@ -137,11 +137,11 @@ def _refuse_more(run: Run, name: str, begin: int, closing: int, at: int, around:
     if _calls(run, begin, closing):
         raise run.fail(at, f"{name} nests aggregates; expected an expression over columns")
     depth = 0
-    for place in range(begin, closing):
-        token = run.tokens[place]
+    for position in range(begin, closing):
+        token = run.tokens[position]
         depth += (token.kind in ("L_PAREN", "L_BRACKET")) - (token.kind in ("R_PAREN", "R_BRACKET"))
         if depth == 0 and (token.kind == "COMMA" or token.word == "ORDER BY"):
-            raise run.fail(place, f"{name} takes one argument {around}; {_OTHERS}")
+            raise run.fail(position, f"{name} takes one argument {around}; {_OTHERS}")
 
 
 _OTHERS = "for others select the rows in a subquery, and aggregate around it"
@@ -223,7 +223,7 @@ def prepared(run: Run, select: Select, scope: Scope, words: Sql, chosen: list[st
 def outer_scope(run: Run, scope: Scope, found: Aggregates, tables: dict[str, Named]) -> Scope:
     """The scope in which aggregates are columns."""
     outer = Scope(scope.definitions, scope, tables)
-    outer.overrides = {at: (end, Sql(run.session.quote(name))) for at, (end, name) in found.places.items()}
+    outer.overrides = {at: (end, Sql(run.session.quote(name))) for at, (end, name) in found.spans.items()}
     return outer
 
 

@@ -85,7 +85,7 @@ def _keys(
 ) -> tuple[dict[str, str], dict[int, tuple[int, str]], dict[str, dict[str, tuple[str, str]]]]:
     """Keys by their column: the expression of each, where else it stands in the query, and columns by their alias."""
     keys: dict[str, str] = {}
-    places: dict[int, tuple[int, str]] = {}
+    spans: dict[int, tuple[int, str]] = {}
     labels: dict[str, dict[str, tuple[str, str]]] = {"": {}}
     aliases = {name.lower(): item for item in select.items if (name := alias_of(run, item)) is not None}
     for key in select.keys:
@@ -104,8 +104,8 @@ def _keys(
             labels.setdefault(alias, {})[last.text.lower()] = (last.text, run.session.quote(name))
         else:
             for item in [*select.items, *clauses_after(select)]:
-                places |= {at: (at + key[1] - key[0], name) for at in _same(run, key, item)}
-    return keys, places, labels
+                spans |= {at: (at + key[1] - key[0], name) for at in _same(run, key, item)}
+    return keys, spans, labels
 
 
 def _is_column(scope: Scope, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A place in the tokens of a query, and what may be asked there."""
+"""A position in the tokens of a query, and what may be asked there."""
 
 from typing import NoReturn
 
@@ -19,7 +19,7 @@ OPERATORS = frozenset((
 
 
 class Cursor:
-    """A place in the tokens."""
+    """A position in the tokens."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text = text
@@ -28,7 +28,7 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        """The token at this place."""
+        """The token at this position."""
         return self.tokens[self.at]
 
     def ahead(self, count: int) -> Token:
@@ -90,10 +90,10 @@ class Cursor:
     def closing(self, at: int) -> int:
         """Where the parenthesis closes that opens here."""
         depth = 0
-        for place in range(at, len(self.tokens)):
-            depth += (self.tokens[place].kind in _OPENING) - (self.tokens[place].kind in _CLOSING)
+        for position in range(at, len(self.tokens)):
+            depth += (self.tokens[position].kind in _OPENING) - (self.tokens[position].kind in _CLOSING)
             if depth == 0:
-                return place
+                return position
         return self.fail("expected it to be closed", self.tokens[at])
 
 

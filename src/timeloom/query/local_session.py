@@ -14,7 +14,7 @@ from timeloom.engines.tables.foreign_types import with_durations
 from timeloom.engines.tables.key_types import plain, plain_type
 from timeloom.errors import UsageError
 from timeloom.query.pieces import Sql
-from timeloom.query.session import Place
+from timeloom.query.session import Locate
 
 CLOSED = {
     "enable_external_access": "false",
@@ -37,12 +37,12 @@ class LocalSession:
 
     engine = "duckdb"
 
-    def __init__(self, zones: "set[str]", prefix: str, place: Place, *, dry: bool = False) -> None:
+    def __init__(self, zones: "set[str]", prefix: str, locate: Locate, *, dry: bool = False) -> None:
         self.dry = dry
         self._zone = zones.pop() if len(zones) == 1 else "UTC"
         self._cursor = _instance(self._zone).cursor()
         self._prefix = prefix
-        self._place = place
+        self._locate = locate
         self._count = 0
 
     def quote(self, name: str) -> str:
@@ -125,7 +125,7 @@ class LocalSession:
         return with_durations(table)
 
     def _error(self, sql: Sql, error: Exception) -> Exception:
-        """The engine's words and where they belong; a relation tells no place, a plan does."""
+        """The engine's words and where they belong; a relation tells no position, a plan does."""
         words, position = _facts(error)
         if position is None:
             import duckdb
@@ -135,7 +135,7 @@ class LocalSession:
             except duckdb.Error as again:
                 words, position = _facts(again)
                 position = None if position is None else position - len("EXPLAIN ")
-        return self._place(words, position, sql)
+        return self._locate(words, position, sql)
 
 
 def _facts(error: Exception) -> tuple[str, int | None]:
@@ -147,8 +147,8 @@ def _facts(error: Exception) -> tuple[str, int | None]:
         facts = {}
     if "exception_message" not in facts:
         return words, None
-    place = facts.get("position")
-    return facts["exception_message"], int(place) if place is not None and str(place).isdigit() else None
+    position = facts.get("position")
+    return facts["exception_message"], int(position) if position is not None and str(position).isdigit() else None
 
 
 def _instance(zone: str) -> Any:

@@ -28,27 +28,27 @@ def parse(text: str) -> tuple[list[Token], Statement]:
 
 def table_names(tokens: list[Token], statement: Statement) -> list[str]:
     """The tables that a statement reads and does not define itself, in the order of the text."""
-    places: dict[int, str] = {}
+    names: dict[int, str] = {}
     if not isinstance(statement.body, Query):
-        places[statement.body.table] = tokens[statement.body.table].text
+        names[statement.body.table] = tokens[statement.body.table].text
     for query in statement.queries.values():
         for select in query.parts:
             for chain in select.chains if isinstance(select, Select) else ():
-                _factors(tokens, chain, places)
-    found = (places[at] for at in sorted(places) if not _defined(places[at], at, statement))
+                _factors(tokens, chain, names)
+    found = (names[at] for at in sorted(names) if not _defined(names[at], at, statement))
     return list(dict.fromkeys(found))
 
 
-def _factors(tokens: list[Token], chain: Chain, places: dict[int, str]) -> None:
+def _factors(tokens: list[Token], chain: Chain, names: dict[int, str]) -> None:
     for factor in (chain.first, *(join.right for join in chain.joins)):
         if factor.kind == "table":
-            places[factor.tokens[0]] = tokens[factor.tokens[0]].text
+            names[factor.tokens[0]] = tokens[factor.tokens[0]].text
         if factor.chain is not None:
-            _factors(tokens, factor.chain, places)
+            _factors(tokens, factor.chain, names)
 
 
 def _defined(name: str, at: int, statement: Statement) -> bool:
-    """Tell whether a query around a place defines a name before it, or, if recursive, where it stands."""
+    """Tell whether a query around a position defines a name before it, or, if recursive, where it stands."""
     for query in statement.queries.values():
         if not query.tokens[0] <= at < query.tokens[1]:
             continue

@@ -55,7 +55,7 @@ def _answered(run: Run, used: list[str]) -> Any:
 def _refuse_repeated(run: Run, names: list[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        at = _first_place(run, repeated[0])
+        at = _first_mention(run, repeated[0])
         raise error_at(
             run.text, at, f"two results are called {repeated[0]!r}; name the columns, and give one an alias with AS"
         )
@@ -93,16 +93,16 @@ def _used(tables: "dict[str, Any]", names: list[str]) -> list[str]:
 
 
 def _session(run: Run, given: "dict[str, Given]", *, spark: bool, dry: bool) -> Session:
-    def place(words: str, offset: int | None, sql: Sql) -> Exception:
+    def locate(words: str, offset: int | None, sql: Sql) -> Exception:
         return _engine_error(run, words, offset, sql)
 
     if spark:
         from timeloom.query.spark_session import SparkSqlSession
 
-        return SparkSqlSession(next(iter(given.values())).frame.sparkSession, run.prefix, place)
+        return SparkSqlSession(next(iter(given.values())).frame.sparkSession, run.prefix, locate)
     from timeloom.query.local_session import LocalSession
 
-    return LocalSession(zones(given), run.prefix, place, dry=dry)
+    return LocalSession(zones(given), run.prefix, locate, dry=dry)
 
 
 def _engine_error(run: Run, words: str, offset: int | None, sql: Sql) -> Exception:
@@ -136,5 +136,5 @@ def _has_star(tokens: list[Token]) -> bool:
     return False
 
 
-def _first_place(run: Run, name: str) -> int:
+def _first_mention(run: Run, name: str) -> int:
     return next((token.start for token in run.tokens if token.text.lower() == name.lower()), 0)

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from timeloom.query.pieces import Sql
 
-Place = Callable[[str, int | None, Sql], Exception]
+Locate = Callable[[str, int | None, Sql], Exception]
 """Makes an error of the engine's words, and of the offset in the SQL that they are about."""
 
 

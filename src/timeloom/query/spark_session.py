@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import DateType, TimestampType
 
 from timeloom.query.pieces import Sql
-from timeloom.query.session import Place
+from timeloom.query.session import Locate
 
 _PLACE = re.compile(r"\(line (\d+), (?:pos|position) (\d+)\)|line (\d+),? pos(?:ition)? (\d+)")
 
@@ -22,10 +22,10 @@ class SparkSqlSession:
     engine = "spark"
     dry = False
 
-    def __init__(self, spark: Any, prefix: str, place: Place) -> None:
+    def __init__(self, spark: Any, prefix: str, locate: Locate) -> None:
         self._spark = spark
         self._prefix = prefix
-        self._place = place
+        self._locate = locate
         self._frames: dict[str, DataFrame] = {}
 
     def quote(self, name: str) -> str:
@@ -85,11 +85,11 @@ class SparkSqlSession:
         found = _PLACE.search(words)
         words = words.partition("\n")[0]
         if found is None:
-            return self._place(words, None, sql)
+            return self._locate(words, None, sql)
         line, column = (int(part) for part in found.groups() if part is not None)
         lines = _formatted(str(sql)).split("\n")
         begin = sum(len(each) + 1 for each in lines[: line - 1])
-        return self._place(words, _unformatted(str(sql), begin + column), sql)
+        return self._locate(words, _unformatted(str(sql), begin + column), sql)
 
 
 _PIECE = re.compile(r"\{\{|\}\}|\{\w+\}")

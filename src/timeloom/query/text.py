@@ -64,7 +64,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def error_at(text: str, offset: int, message: str) -> UsageError:
-    """An error that shows the line of a query with a mark below the place; of a long line only what is near."""
+    """An error that shows the line of a query with a mark below the position; of a long line only what is near."""
     message = message if len(message) <= LONGEST else f"{message[:LONGEST]}…"
     before = text[:offset]
     line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
@@ -78,10 +78,10 @@ def error_at(text: str, offset: int, message: str) -> UsageError:
 def deepest(text: str) -> int:
     """Where the parentheses of a text are nested most deeply."""
     depth, most, at = 0, 0, 0
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
         if depth > most:
-            most, at = depth, place
+            most, at = depth, position
     return at
 
 

@@ -149,8 +149,8 @@ def is_reference(tokens: list[Token], at: int) -> bool:
 def _write_reference(run: Run, at: int, scope: Scope, sql: Sql) -> int:
     named, column = scope.find(run.tokens[at].text), run.tokens[at + 2]
     if named is None or named.columns is None:
-        for place in range(at, at + 3):
-            sql.add(written(run, run.tokens[place]), run.tokens[place].start)
+        for position in range(at, at + 3):
+            sql.add(written(run, run.tokens[position]), run.tokens[position].start)
     elif column.kind == "STAR":
         sql.add(starred(run, ((name, value) for name, value in named.columns.values())))
     else:
@@ -176,7 +176,7 @@ def column_of(run: Run, named: Named, at: int) -> str:
 
 
 def stands_alone(tokens: list[Token], at: int) -> bool:
-    """Tell an operand by its place: no operand before it, no call and no dot around it."""
+    """Tell an operand by its position: no operand before it, no call and no dot around it."""
     before, after = tokens[at - 1], tokens[at + 1]
     return not ends_operand(before) and before.kind not in ("DOT", "ALIAS") and after.kind not in ("L_PAREN", "DOT")
 

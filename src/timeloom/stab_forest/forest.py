@@ -42,7 +42,7 @@ class StabForest(Queries):
     """A dynamic index of events, for events that arrive in the order of time.
 
     An event is a half-open period ``[start, end)`` of integers, dates or timestamps, with or without zone; the first
-    events decide which, and every instant must be of the same axis. An event's id is its place in the order of arrival,
+    events decide which, and every instant must be of the same axis. An event's id is its position by arrival,
     from 0. Appending costs amortised logarithmic time, a stab logarithmic time and its result, and the space is linear.
 
     Parameters

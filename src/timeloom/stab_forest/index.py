@@ -23,7 +23,7 @@ from timeloom.kernels.stab_forest.layout import (
 class EventIndex:
     """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
 
-    ``places`` knows positions by id, once anyone has asked. If events have been forgotten, ``kept`` holds the ids that
+    ``by_id`` knows positions by id, once anyone has asked. If events have been forgotten, ``kept`` holds the ids that
     were left then, in ascending order, and the first id that came later. While ``readers`` is not 0 nothing here may
     change: whoever wants to change something changes a copy. ``moved`` counts the events that maintenance wrote again.
     """
@@ -31,17 +31,17 @@ class EventIndex:
     def __init__(self, forest: Forest | None = None, ids: Positions | None = None) -> None:
         self.forest = allocate(0) if forest is None else forest
         self.ids = ids
-        self.places: Positions | None = None
+        self.by_id: Positions | None = None
         self._base = 0
         self.kept: tuple[Ticks, int] | None = None
         self.readers = 0
         self.moved = 0
 
     def copied(self) -> "EventIndex":
-        """A copy of its own arrays, with room to grow; places are kept up in the copy only."""
+        """A copy of its own arrays, with room to grow; positions by id are kept up in the copy only."""
         copy = EventIndex(resized(self.forest, _roomy(len(self))), None if self.ids is None else self.ids.copy())
         copy._base = self._base
-        copy.places, self.places = self.places, None
+        copy.by_id, self.by_id = self.by_id, None
         copy.kept, copy.moved = self.kept, self.moved + len(self)
         if copy.ids is not None:
             copy.ids = np.resize(copy.ids, copy.forest.starts.size)
@@ -102,7 +102,7 @@ class EventIndex:
             starts, ends, ids = starts[rows], ends[rows], ids[rows]
         if rows is not None or self.ids is not None or not np.array_equal(ids, np.arange(before, before + ids.size)):
             self._own_ids()[before : before + ids.size] = ids
-        self._place(ids, np.arange(before, before + ids.size))
+        self._note(ids, np.arange(before, before + ids.size))
         shared = 0
         if before and starts[0] == self.forest.starts[before - 1]:
             shared = int(np.searchsorted(starts, starts[0], side="right"))
@@ -116,19 +116,19 @@ class EventIndex:
         """The positions of events, -1 for each that is not here."""
         if self.ids is None or not len(self):
             return np.where((events >= 0) & (events < len(self)), events, -1)
-        places = self._known_places()
-        place = events - self._base
-        positions = places[np.clip(place, 0, places.size - 1)].astype(np.int64)
-        found = (place >= 0) & (place < places.size) & (self.ids[positions] == events)
+        by_id = self._positions_by_id()
+        slots = events - self._base
+        positions = by_id[np.clip(slots, 0, by_id.size - 1)].astype(np.int64)
+        found = (slots >= 0) & (slots < by_id.size) & (self.ids[positions] == events)
         return np.where(found, positions, -1)
 
-    def _known_places(self) -> Positions:
-        if self.places is None:
+    def _positions_by_id(self) -> Positions:
+        if self.by_id is None:
             ids = self.ids[: len(self)]  # type: ignore[index]
             self._base = int(ids.min())
-            self.places = np.zeros(_roomy(int(ids.max()) + 1 - self._base), np.int32)
-            self.places[ids - self._base] = np.arange(len(self), dtype=np.int32)
-        return self.places
+            self.by_id = np.zeros(_roomy(int(ids.max()) + 1 - self._base), np.int32)
+            self.by_id[ids - self._base] = np.arange(len(self), dtype=np.int32)
+        return self.by_id
 
     def locate(self, event: int) -> int:
         """The position of an event, -1 if it is not here."""
@@ -136,9 +136,9 @@ class EventIndex:
             return event if event < len(self) else -1
         if not len(self):
             return -1
-        places = self._known_places()
-        place = event - self._base
-        position = int(places[place]) if 0 <= place < places.size else 0
+        by_id = self._positions_by_id()
+        slot = event - self._base
+        position = int(by_id[slot]) if 0 <= slot < by_id.size else 0
         return position if position < len(self) and self.ids[position] == event else -1
 
     def event(self, event: int) -> tuple[int, int] | None:
@@ -152,14 +152,14 @@ class EventIndex:
 
     def finish(self, event: int, end: int) -> None:
         """Give an open event its end."""
-        place = self.locate(event)
-        opened = finish(self.forest, place, end)
-        if opened >= 0 and opened != place:
+        position = self.locate(event)
+        opened = finish(self.forest, position, end)
+        if opened >= 0 and opened != position:
             ids = self._own_ids()
             self.locate(event)
-            ids[place] = ids[opened]
+            ids[position] = ids[opened]
             ids[opened] = event
-            self._place(ids[[place, opened]], np.array([place, opened]))
+            self._note(ids[[position, opened]], np.array([position, opened]))
         if self.forest.counts[LATE] == self.forest.late_at.size:
             self.tidy()
 
@@ -172,7 +172,7 @@ class EventIndex:
             ids = self.names(rows)
             self.forest = build(starts, ends[rows])
             self._own_ids()[: ids.size] = ids
-            self._place(ids, np.arange(ids.size))
+            self._note(ids, np.arange(ids.size))
             self.moved += ids.size
         self._sort(self.tail, len(self))
 
@@ -195,17 +195,17 @@ class EventIndex:
             self.ids = np.resize(self.ids, self.forest.starts.size)
         return self.ids
 
-    def _place(self, ids: NDArray[np.integer], positions: NDArray[np.integer]) -> None:
-        """Note where some events stand, if anyone has asked for places."""
-        if self.places is None:
+    def _note(self, ids: NDArray[np.integer], positions: NDArray[np.integer]) -> None:
+        """Note where some events stand, if anyone has asked for positions by id."""
+        if self.by_id is None:
             return
         if int(ids.min()) < self._base:
-            self.places = None
+            self.by_id = None
             return
         most = int(ids.max()) + 1 - self._base
-        if most > self.places.size:
-            self.places = np.resize(self.places, _roomy(most))
-        self.places[ids - self._base] = positions
+        if most > self.by_id.size:
+            self.by_id = np.resize(self.by_id, _roomy(most))
+        self.by_id[ids - self._base] = positions
 
     def _restore_tail(self, tail: int, before: int, end: int) -> None:
         """Sort a grown tail into runs; one that goes on in order stays one run.
@@ -232,7 +232,7 @@ class EventIndex:
         forest.ends[part] = forest.ends[part][order]
         ids = self._own_ids()
         ids[part] = ids[part][order]
-        self._place(ids[part], np.arange(begin, stop))
+        self._note(ids[part], np.arange(begin, stop))
         if forest.counts[LATE]:
             forest.late[part] = forest.late[part][order]
             kept = begin + np.flatnonzero(forest.late[part])

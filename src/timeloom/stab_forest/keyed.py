@@ -63,12 +63,12 @@ class KeyedForest:
         sorted_rows = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[sorted_rows], np.arange(count + 1))
         for begin, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            places = sorted_rows[begin:stop]
-            if places.size:
-                part = take_rows(carried, pa.array(places))
-                key = rows[by][int(places[0])].as_py()
+            positions = sorted_rows[begin:stop]
+            if positions.size:
+                part = take_rows(carried, pa.array(positions))
+                key = rows[by][int(positions[0])].as_py()
                 built = StabForest.build(part, period=read, order=order, payload=part)
-                forest._entries[key] = built, places.tolist()
+                forest._entries[key] = built, positions.tolist()
         forest._next = rows.num_rows
         return forest
 

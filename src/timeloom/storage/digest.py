@@ -1,7 +1,7 @@
-"""The hash of a stored file: over every byte of it, but for the hash's own two places.
+"""The hash of a stored file: over every byte of it, but for the hash's own two fields.
 
 Arrow writes a file's metadata twice, in front and behind. The hash is part of it, so it is first written as zeros and
-then put in. Which places those are is known by a mark, the first and the last in the file.
+then put in. Which bytes those are is known by a mark, the first and the last in the file.
 
 Files of the first format have a sum of blocks instead, over their arrays and their header.
 """
@@ -21,7 +21,7 @@ _HASH = re.compile(MARK + rb"([0-9a-f]{32})")
 _BLOCK = 4096
 
 
-def places(content: mmap.mmap) -> tuple[int, int] | None:
+def offsets(content: mmap.mmap) -> tuple[int, int] | None:
     """Where the two copies of the hash stand; None if there are none."""
     first, last = content.find(MARK), content.rfind(MARK)
     if first == last or not _HASH.match(content, first) or not _HASH.match(content, last):
@@ -30,8 +30,8 @@ def places(content: mmap.mmap) -> tuple[int, int] | None:
 
 
 def seal(content: mmap.mmap) -> bool:
-    """Put the hash of a file into its blank places; tell whether there were such."""
-    found = places(content)
+    """Put the hash of a file into its blank fields; tell whether there were such."""
+    found = offsets(content)
     if found is None or any(content[at : at + len(BLANK)] != BLANK for at in found):
         return False
     digest = xxhash.xxh3_128_hexdigest(content).encode()

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.errors import StorageError
-from timeloom.storage.digest import BLANK, MARK, is_sealed, places, seal, sum_of_blocks
+from timeloom.storage.digest import BLANK, MARK, is_sealed, offsets, seal, sum_of_blocks
 from timeloom.storage.replacing import replacing
 from timeloom.storage.structure import damaged, refuse, require
 
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str], kind: str, version: int = 1) -> tuple[Arr
     place = os.fspath(path)
     try:
         content = _content(place, kind)
-        hashes = places(content)
+        hashes = offsets(content)
         sealed = hashes is not None and is_sealed(content, hashes)
         if hashes is None or sealed:
             arrays, header, text, first_checksum = _parse(content)

@@ -14,7 +14,7 @@ from timeloom.streaming.keyed import Found, Keyed
 from timeloom.streaming.keyed_state import KeyState
 from timeloom.streaming.operator import Emitted
 from timeloom.streaming.payload import typed
-from timeloom.streaming.settling import Places, condition_on, overlap_ticks, period_ticks, settled
+from timeloom.streaming.settling import ResultPositions, condition_on, overlap_ticks, period_ticks, settled
 from timeloom.streaming.wanted import ID, PAYLOAD, PERIOD, Source, Wanted
 
 Payload = tuple[tuple[str, ...], tuple[str, ...]]
@@ -55,48 +55,50 @@ class Answers:
             carried.end(*emitted.ended[1:, emitted.ended[0] == side])
         found = Found.of([Keyed(0, emitted)])
         if self.wanted.where is not None:
-            test = condition_on(self.wanted.where, lambda places: self._tested(places, state))
+            test = condition_on(self.wanted.where, lambda positions: self._tested(positions, state))
             found = settled(found, state.carried, self.wanted.how, test)
         if not found.instants.size:
             return []
-        places = Places.of(found, state.carried) if state.join.numbered else None
+        positions = ResultPositions.of(found, state.carried) if state.join.numbered else None
         columns: dict[str, Any] = {}
         for side, name in enumerate(("left_id", "right_id")):
             rows = found.rights if side else found.lefts
-            if places is not None:
-                rows = state.carried[side].ids(places.of_side(side))
+            if positions is not None:
+                rows = state.carried[side].ids(positions.of_side(side))
             columns[name] = _ids(state, side, rows, found.sides == 1 - side)
         columns |= {"at": pd.array(found.instants, "Int64"), "reason": None}
         for name, source in zip(self.columns, self.chosen, strict=True):
-            assert places is not None
-            columns[name] = self._text(source, places, state).to_pandas().astype(object)
+            assert positions is not None
+            columns[name] = self._text(source, positions, state).to_pandas().astype(object)
         return [pd.DataFrame(columns)]
 
-    def _text(self, source: Source, places: Places, state: KeyState) -> Any:
+    def _text(self, source: Source, positions: ResultPositions, state: KeyState) -> Any:
         kind, side, name = source
         if kind == PAYLOAD:
-            return state.carried[side].values(name, places.of_side(side), places.instants).cast(pa.string())
-        ticks, none = self._ticks(source, places, state)
+            return state.carried[side].values(name, positions.of_side(side), positions.instants).cast(pa.string())
+        ticks, none = self._ticks(source, positions, state)
         return pa.array(ticks, pa.int64(), mask=none).cast(pa.string())
 
-    def _ticks(self, source: Source, places: Places, state: KeyState) -> tuple[Any, Any]:
+    def _ticks(self, source: Source, positions: ResultPositions, state: KeyState) -> tuple[Any, Any]:
         kind, side, name = source
         if kind == PERIOD:
-            return period_ticks(places, side, name, state.carried, self.whole)
-        return overlap_ticks(places, name, state.carried, self.whole)
+            return period_ticks(positions, side, name, state.carried, self.whole)
+        return overlap_ticks(positions, name, state.carried, self.whole)
 
-    def _tested(self, places: Places, state: KeyState) -> dict[str, pa.ChunkedArray]:
+    def _tested(self, positions: ResultPositions, state: KeyState) -> dict[str, pa.ChunkedArray]:
         """The columns of pairs that the condition reads."""
-        return {name: self._value(name, source, places, state) for name, source in self.tested.items()}
+        return {name: self._value(name, source, positions, state) for name, source in self.tested.items()}
 
-    def _value(self, name: str, source: Source, places: Places, state: KeyState) -> pa.ChunkedArray:
+    def _value(self, name: str, source: Source, positions: ResultPositions, state: KeyState) -> pa.ChunkedArray:
         kind, side, column = source
         if kind == PAYLOAD:
-            return typed(state.carried[side].values(column, places.of_side(side), places.instants), self.kinds[name])
+            return typed(
+                state.carried[side].values(column, positions.of_side(side), positions.instants), self.kinds[name]
+            )
         if kind == ID:
-            ids = pa.chunked_array([state.names[side].values(state.carried[side].ids(places.of_side(side)))])
+            ids = pa.chunked_array([state.names[side].values(state.carried[side].ids(positions.of_side(side)))])
             return ids if state.names[side].plain else typed(ids, self.kinds[name])
-        ticks, none = self._ticks(source, places, state)
+        ticks, none = self._ticks(source, positions, state)
         stamps = pa.array(ticks, pa.int64(), mask=none)
         if column == "overlap_length":
             return pa.chunked_array([stamps.cast(pa.duration("us"))])

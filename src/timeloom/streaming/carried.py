@@ -14,7 +14,7 @@ from timeloom.streaming.intake import Events, Ids
 from timeloom.streaming.storage import malformed
 
 NO_ROW = -1
-"""The place of a row that does not exist."""
+"""The position of a row that does not exist."""
 
 NUMBER, KEY, ID, START, END, CLOSING, MATCHED = range(7)
 FIELDS = 7
@@ -74,7 +74,7 @@ class Carried:
         """Forget all columns but these."""
         self.columns = {name: column for name, column in self.columns.items() if name in names}
 
-    def places(self, numbers: Ids) -> Ids:
+    def positions(self, numbers: Ids) -> Ids:
         """Where the rows with these numbers lie."""
         found: Ids = np.searchsorted(self.fields[NUMBER], numbers)
         return found
@@ -83,41 +83,41 @@ class Carried:
         """Note that rows have ended, by which events and when."""
         if not numbers.size:
             return
-        at, own = self.places(numbers), self.places(closings)
+        at, own = self.positions(numbers), self.positions(closings)
         has_values = np.isin(closings, self.fields[NUMBER]) if len(self) else np.zeros(own.size, np.bool_)
         self.fields[END, at] = times
         self.fields[CLOSING, at] = np.where(has_values, closings, NO_ROW)
 
-    def known_ends(self, places: Ids, instants: Ticks, *, whole: bool) -> Ticks:
+    def known_ends(self, positions: Ids, instants: Ticks, *, whole: bool) -> Ticks:
         """The ends of rows as they are known at some instants; FOREVER where they are not."""
-        ends = self._field(END, places)
+        ends = self._field(END, positions)
         known: Ticks = ends if whole else np.where(ends <= instants, ends, FOREVER)
         return known
 
-    def starts(self, places: Ids) -> Ticks:
+    def starts(self, positions: Ids) -> Ticks:
         """The starts of rows."""
-        return self._field(START, places)
+        return self._field(START, positions)
 
-    def ids(self, places: Ids) -> Ids:
+    def ids(self, positions: Ids) -> Ids:
         """The ids of rows, as numbers."""
-        return self._field(ID, places)
+        return self._field(ID, positions)
 
-    def _field(self, which: int, places: Ids) -> Ids:
+    def _field(self, which: int, positions: Ids) -> Ids:
         if not len(self):
-            return np.full(places.size, FOREVER)
-        found: Ids = self.fields[which, np.maximum(places, 0)]
+            return np.full(positions.size, FOREVER)
+        found: Ids = self.fields[which, np.maximum(positions, 0)]
         return found
 
-    def values(self, name: str, places: Ids, instants: Ticks) -> pa.ChunkedArray:
+    def values(self, name: str, positions: Ids, instants: Ticks) -> pa.ChunkedArray:
         """A column of rows, as it is known at some instants; null where there is no row."""
         if name not in self.columns:
-            return pa.chunked_array([pa.nulls(places.size)])
+            return pa.chunked_array([pa.nulls(positions.size)])
         column = self._whole(name)
-        found = taken(column, _rows(places), name)
-        closings = np.where(self._field(END, places) <= instants, self._field(CLOSING, places), NO_ROW)
-        closings[places == NO_ROW] = NO_ROW
+        found = taken(column, _rows(positions), name)
+        closings = np.where(self._field(END, positions) <= instants, self._field(CLOSING, positions), NO_ROW)
+        closings[positions == NO_ROW] = NO_ROW
         if (closings != NO_ROW).any():
-            at = np.where(closings == NO_ROW, NO_ROW, self.places(closings))
+            at = np.where(closings == NO_ROW, NO_ROW, self.positions(closings))
             last = taken(column, _rows(at), name)
             found = pc.if_else(found.is_null(), last, found)
         return found if isinstance(found, pa.ChunkedArray) else pa.chunked_array([found])
@@ -172,6 +172,6 @@ class Carried:
         }
 
 
-def _rows(places: Ids) -> pa.Array:
-    none: NDArray[np.bool_] = places == NO_ROW
-    return pa.array(places, mask=none) if none.any() else pa.array(places)
+def _rows(positions: Ids) -> pa.Array:
+    none: NDArray[np.bool_] = positions == NO_ROW
+    return pa.array(positions, mask=none) if none.any() else pa.array(positions)

@@ -74,10 +74,10 @@ class Keys:
         """The key columns of rows with the keys of these numbers."""
         if not self.columns:
             return {}
-        used, places = np.unique(numbers, return_inverse=True)
+        used, positions = np.unique(numbers, return_inverse=True)
         values = [self._values[number] for number in used.tolist()]
         return {
-            name: taken(_column([value[at] for value in values], kind), pa.array(places), name)
+            name: taken(_column([value[at] for value in values], kind), pa.array(positions), name)
             for at, (name, kind) in enumerate(zip(self.columns, self._result_types(), strict=True))
         }
 
@@ -156,7 +156,7 @@ class Keyed(NamedTuple):
 
 
 PAIR = -1
-"""In place of a side: of both."""
+"""In position of a side: of both."""
 
 
 class Found(NamedTuple):

@@ -30,7 +30,7 @@ from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, checked_how
 from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
 from timeloom.streaming.saved_join import load_join, save_join
-from timeloom.streaming.settling import Places, Sides, condition_on, overlap_ticks, period_ticks, settled
+from timeloom.streaming.settling import ResultPositions, Sides, condition_on, overlap_ticks, period_ticks, settled
 from timeloom.streaming.wanted import (
     EVERYTHING,
     ID,
@@ -287,25 +287,25 @@ class StreamJoin(Guarded):
         self._forget()
         return result
 
-    def _tested(self, places: Places) -> dict[str, pa.ChunkedArray]:
+    def _tested(self, positions: ResultPositions) -> dict[str, pa.ChunkedArray]:
         """The columns of pairs that the condition reads."""
         tested = self.wanted.layout(*self._payload).tested
-        return {name: self._column(source, places) for name, source in tested.items()}
+        return {name: self._column(source, positions) for name, source in tested.items()}
 
     def _table(self, found: Found) -> pa.Table:
         """Results as a table; a row without partner has none on the other side."""
-        places = Places.of(found, self._carried) if self._numbered else None
+        positions = ResultPositions.of(found, self._carried) if self._numbered else None
         columns: dict[str, Any] = self.keys.arrays(found.keys)
         for side, name in enumerate(("left_id", "right_id")[: 1 if self.how in SINGLE else 2]):
             rows = found.rights if side else found.lefts
-            if places is not None:
-                rows = self._carried[side].ids(places.of_side(side))
+            if positions is not None:
+                rows = self._carried[side].ids(positions.of_side(side))
             columns[name] = self._ids(side, rows, found.sides == 1 - side)
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
         is_open = found.instants == FOREVER if found.instants.size and found.instants.max() == FOREVER else None
         columns["at"] = kind.to_arrow(found.instants, is_open)
         for name, source in self.wanted.layout(*self._payload).chosen.items():
-            columns[name] = pa.nulls(found.instants.size) if places is None else self._column(source, places)
+            columns[name] = pa.nulls(found.instants.size) if positions is None else self._column(source, positions)
         return pa.table(columns)
 
     def _ids(self, side: int, rows: Ids, absent: Any) -> pa.Array:
@@ -314,24 +314,24 @@ class StreamJoin(Guarded):
             return pa.nulls(absent.size, names.type or pa.int64())
         return names.values(rows, absent if absent.any() else None)
 
-    def _column(self, source: Source, places: Places) -> Any:
+    def _column(self, source: Source, positions: ResultPositions) -> Any:
         """A column of results."""
         kind, side, name = source
         whole = (self.arrivals[0] != EVENTS, self.arrivals[1] != EVENTS)
-        rows, carried = places.of_side(side), self._carried[side]
+        rows, carried = positions.of_side(side), self._carried[side]
         if kind == PAYLOAD:
-            return carried.values(name, rows, places.instants)
+            return carried.values(name, rows, positions.instants)
         if kind == PERIOD:
             assert self.type is not None
-            return (self._types[side] or self.type).to_arrow(*period_ticks(places, side, name, self._carried, whole))
+            return (self._types[side] or self.type).to_arrow(*period_ticks(positions, side, name, self._carried, whole))
         if kind == OVERLAP:
-            ticks, none = overlap_ticks(places, name, self._carried, whole)
+            ticks, none = overlap_ticks(positions, name, self._carried, whole)
             common = self._common_type
             return span_column(ticks, common.axis, none) if name == "overlap_length" else common.to_arrow(ticks, none)
         if kind == ID:
             return self._ids(side, carried.ids(rows), np.zeros(rows.size, np.bool_))
         if kind == KEY:
-            return self.keys.arrays(self._carried[0].fields[CARRIED_KEY, places.lefts])[name]
+            return self.keys.arrays(self._carried[0].fields[CARRIED_KEY, positions.lefts])[name]
         return pa.nulls(rows.size)
 
     @property

@@ -103,7 +103,7 @@ def limb_sums(counting: Sums, array: pa.Array, wanted: Measure) -> list[LimbSums
 def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) -> pa.Array:
     """Find the least or greatest value for each left row: of any type that sorts. NaN is the greatest.
 
-    What is looked for is the least code, where codes are places in sorted order.
+    What is looked for is the least code, where codes are positions in sorted order.
     """
     try:
         order = np.asarray(pc.sort_indices(array, null_placement="at_end")).astype(np.int64)
@@ -115,8 +115,8 @@ def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) 
     codes = np.where(codes > last, NONE, codes if least else last - codes)
     found = counting.least(codes)
     missing = found == NONE
-    places = np.where(missing, 0, found if least else last - found)
-    rows = np.zeros_like(places) if last < 0 else order[places]
+    positions = np.where(missing, 0, found if least else last - found)
+    rows = np.zeros_like(positions) if last < 0 else order[positions]
     return pc.take(array, pa.array(rows, mask=missing))
 
 

@@ -50,7 +50,7 @@ class Counting:
     """The rectangles of all left rows, ranked over the right rows once, for each box of a relation.
 
     Rows are taken in the order of their starts where the right side is too large for the caches: then neighbours look
-    at the same places, and the sweeps need no sorting. They are shared out to threads in ranges.
+    at the same positions, and the sweeps need no sorting. They are shared out to threads in ranges.
     """
 
     def __init__(self, problem: Problem, boxes: tuple[Box, ...]) -> None:

@@ -40,8 +40,8 @@ def _edge(counting: Counting, counts: Numbers, array: pa.Array, wanted: Measure,
     codes[order] = np.arange(order.size) if first else np.arange(order.size)[::-1]
     found = counting.least(codes)
     missing = found == NONE
-    places = np.where(missing, 0, found if first else order.size - 1 - found)
-    rows = order[places] if order.size else places
+    positions = np.where(missing, 0, found if first else order.size - 1 - found)
+    rows = order[positions] if order.size else positions
     return pc.take(array, pa.array(rows, mask=missing))
 
 
@@ -98,12 +98,12 @@ def _values_in_open_box(problem: Problem, box: Box, codes: Codes) -> Numbers | N
         if not above and not (across[0][~empty] == MIN_TICK).all():
             continue
         order = np.argsort(x, kind="stable")
-        places = np.argsort(y[order], kind="stable").astype(np.int32)
+        positions = np.argsort(y[order], kind="stable").astype(np.int32)
         low, high = np.searchsorted(x[order], along[0]), np.searchsorted(x[order], along[1], side="right")
         ranked = np.sort(y)
         seen = rows.size - np.searchsorted(ranked, across[0]) if above else np.searchsorted(ranked, across[1], "right")
         asked = Asked(np.where(empty, 0, low), np.where(empty, 0, np.maximum(low, high)), seen)
-        return distinct_in_ranges(codes[rows][order], places[::-1].copy() if above else places, asked)
+        return distinct_in_ranges(codes[rows][order], positions[::-1].copy() if above else positions, asked)
     return None
 
 

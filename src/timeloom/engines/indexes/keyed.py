@@ -29,8 +29,8 @@ def join(left: object, right: KeyedIndex, request: JoinRequest) -> Any:
     for row, key in enumerate(table[name].to_pylist()):
         rows.setdefault(key, []).append(row)
     rest, parts = replace(request, keys=Keys()), []
-    for key, places in rows.items():
-        found = through_index(take_rows(table, pa.array(places)), right.of(key), rest)
+    for key, positions in rows.items():
+        found = through_index(take_rows(table, pa.array(positions)), right.of(key), rest)
         if found is None:
             return None
         parts.append(found)

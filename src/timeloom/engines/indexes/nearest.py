@@ -97,7 +97,7 @@ def _result(left: Rows, right: IndexRows, request: NearestRequest) -> pa.Table:
     assert right.kind is not None
     axis = right.kind.axis
     found = _chosen(_around(left, right, request, axis), right, request)
-    lefts, places = _listed(found.rows, left.starts.size, keep=request.how == "left")
+    lefts, positions = _listed(found.rows, left.starts.size, keep=request.how == "left")
     ours = iter(left.columns([column.left for column in layout if column.origin == "left"], lefts))
     theirs = iter(right.columns([column.right for column in layout if column.origin == "right"], found.events))
     made = {"distance": span_column(found.far, axis)}
@@ -106,7 +106,7 @@ def _result(left: Rows, right: IndexRows, request: NearestRequest) -> pa.Table:
         if column.origin == "left":
             arrays.append(next(ours))
         else:
-            arrays.append((next(theirs) if column.origin == "right" else made["distance"]).take(places))
+            arrays.append((next(theirs) if column.origin == "right" else made["distance"]).take(positions))
     return pa.Table.from_arrays(arrays, names=[column.name for column in layout])
 
 
@@ -175,8 +175,8 @@ def _measured(left: Rows, right: IndexRows, rows: Ticks, events: Ticks) -> Neigh
 def _chosen(found: Neighbours, right: IndexRows, request: NearestRequest) -> Neighbours:
     """The k nearest of each row, nearest first; with ties all that are level with the k-th."""
     begins, stops = right.times(found.events)
-    places = _places(right, found.events)
-    order = np.lexsort((places, stops, begins, found.far, found.apart, found.rows))
+    positions = _positions(right, found.events)
+    order = np.lexsort((positions, stops, begins, found.far, found.apart, found.rows))
     found = Neighbours(*(column[order] for column in found))
     first = np.searchsorted(found.rows, found.rows)
     kept: NDArray[np.bool_] = np.arange(found.rows.size) - first < request.k
@@ -186,7 +186,7 @@ def _chosen(found: Neighbours, right: IndexRows, request: NearestRequest) -> Nei
     return Neighbours(*(column[kept] for column in found))
 
 
-def _places(right: IndexRows, events: Positions) -> Ticks:
+def _positions(right: IndexRows, events: Positions) -> Ticks:
     """Numbers of events that ascend as the rows of the table do that the index exports."""
     ordered = np.asarray(right.events.order(np.unique(events)))
     by_event = np.argsort(ordered)
@@ -194,7 +194,7 @@ def _places(right: IndexRows, events: Positions) -> Ticks:
 
 
 def _listed(rows: Ticks, count: int, *, keep: bool) -> tuple[Ticks, pa.Array]:
-    """Left rows in their order, and the place of the neighbour of each; null for a row without any, if it is kept."""
+    """Left rows in their order, and the position of the neighbour of each; null for a kept row without any."""
     if not keep:
         return rows, pa.array(np.arange(rows.size))
     lonely = np.setdiff1d(np.arange(count), rows)

@@ -76,15 +76,15 @@ class TableRows(Rows):
 
     def columns(self, names: list[str], rows: Positions) -> "list[pa.Array | pa.ChunkedArray]":
         """Some columns of some rows."""
-        places, found = None, []
+        positions, found = None, []
         for name in names:
             if self.plain is not None and name in (self.period.start, self.period.end):
                 ticks = (self.starts if name == self.period.start else self.ends)[rows]
                 found.append(numbers(ticks, self.plain))
             else:
-                places = numbers(rows) if places is None else places
+                positions = numbers(rows) if positions is None else positions
                 column = self._table.column(name)
-                found.append(taken(column.chunk(0) if column.num_chunks == 1 else column, places, name))
+                found.append(taken(column.chunk(0) if column.num_chunks == 1 else column, positions, name))
         return found
 
 

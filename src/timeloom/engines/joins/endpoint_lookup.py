@@ -48,13 +48,13 @@ class Equality:
         page = Page(np.dtype(np.int32), np.dtype(np.int32), most)
         widest = int(np.diff(self.indexed.heads[first : last + 1]).max(initial=1))
         table, following = np.empty(max(8, 2 * widest), np.int32), np.empty(widest, np.int32)
-        place = first, int(self.probe.heads[first]), -1
+        position = first, int(self.probe.heads[first]), -1
         demands = self.pin.distance, self.pin.by_end, self.point, self.rest
-        while place[0] < last:
+        while position[0] < last:
             bucket, row, at, found = look_up(
-                self.indexed, self.probe, *demands, place, last, table, following, *page.rest
+                self.indexed, self.probe, *demands, position, last, table, following, *page.rest
             )
-            place = bucket, row, at
+            position = bucket, row, at
             page.size += found
             if bucket == last or not page.room:
                 owners, indexed = page.take()

@@ -2,7 +2,7 @@
 
 Kernels know nothing of keys. A row with key k at tick t stands at ``k * width + t - base`` on the folded axis, so rows
 with different keys never meet, and every algorithm on one axis works for each key at once. Ticks are first replaced by
-their ranks when keys and ticks together would not fit into int64. Rows without a key get no place at all.
+their ranks when keys and ticks together would not fit into int64. Rows without a key get no position at all.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ROOM = 2**62
 
 @dataclass(frozen=True)
 class Fold:
-    """The map from ticks to places within a key's stretch. Monotone, and exact for the ticks it was made from."""
+    """The map from ticks to positions within a key's stretch. Monotone, and exact for the ticks it was made from."""
 
     base: int
     top: int
@@ -52,9 +52,9 @@ class Fold:
         none = (keys == NO_KEY) | (first > last)
         return np.where(none, MAX_TICK, first), np.where(none, MIN_TICK, last)
 
-    def unfold(self, places: Ticks) -> Ticks:
-        """Bring places that stand for ticks back onto the time axis."""
-        within = places % self.width - 1
+    def unfold(self, positions: Ticks) -> Ticks:
+        """Bring positions that stand for ticks back onto the time axis."""
+        within = positions % self.width - 1
         forever = within == self.width - 3
         if self.distinct is None:
             return np.where(forever, FOREVER, within + self.base)
@@ -64,7 +64,7 @@ class Fold:
         return keys * self.width
 
     def _at_least(self, ticks: Ticks) -> Ticks:
-        """The first place (from 1) whose tick is not below the given one; FOREVER has the last place."""
+        """The first position (from 1) whose tick is not below the given one; FOREVER has the last position."""
         if self.distinct is None:
             inside = np.clip(ticks, self.base, self.top) - self.base + 1
         else:
@@ -72,7 +72,7 @@ class Fold:
         return np.where(ticks > self.top, self.width - 2, inside)
 
     def _at_most(self, ticks: Ticks) -> Ticks:
-        """The last place whose tick is not above the given one, or 0 when there is none."""
+        """The last position whose tick is not above the given one, or 0 when there is none."""
         if self.distinct is None:
             inside = np.clip(ticks, self.base, self.top) - self.base + 1
         else:

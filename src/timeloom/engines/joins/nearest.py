@@ -20,7 +20,7 @@ from timeloom.model.ticks import MAX_TICK
 _KINDS = {"both": SHARING | BACKWARD | FORWARD, "backward": BACKWARD, "forward": FORWARD}
 
 ROOM = 1 << 26
-"""Up to so many places are taken at once for neighbours that may not exist; beyond, they are counted first."""
+"""Up to so many positions are taken at once for neighbours that may not exist; beyond, they are counted first."""
 
 Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 """Left rows in their order, their neighbours, nearest first, and how far these are."""

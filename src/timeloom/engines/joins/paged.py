@@ -78,7 +78,7 @@ class TreePages:
         return range_tree.Windows(x_begins[some], x_lengths[some], y_begins[some], y_lengths[some])
 
     def _answers(self, first: int, last: int, offsets: Offsets) -> tuple[Positions, Positions]:
-        """The pairs of some queries, whose numbers of results are known; queries by their place among all."""
+        """The pairs of some queries, whose numbers of results are known; queries by their position among all."""
         lefts, rights = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.int32)
         range_tree.report(self.tree, self._some(first, last), 0, last - first, offsets, lefts, rights)
         return lefts + np.int32(first), rights

@@ -103,7 +103,7 @@ class Matches:
     def pages(self, left: Array, right: Array, most: int | None = None) -> list[tuple[Array, Array]]:
         """For every pair, a value of the left row and a value of the right row, in pieces of bounded size.
 
-        The pieces are cut in the same places whatever the values. More than ``most`` pairs are an error.
+        The pieces are cut in the same positions whatever the values. More than ``most`` pairs are an error.
         """
         tasks, tally = [], Tally(most)
         for source in self.sources:

@@ -78,7 +78,7 @@ class Problem:
         return (self.right, self.left) if flip else (self.left, self.right)
 
     def placed(self, side: Side, by_end: bool) -> Ticks:
-        """Starts or ends of a side as places on the (folded) axis."""
+        """Starts or ends of a side as positions on the (folded) axis."""
         points = side.points(by_end)
         if self.fold is None or side.keys is None:
             return points

@@ -46,7 +46,7 @@ def skip(problem: Problem, box: Box) -> Pages:
     rows[small] = _touching(problem, rows[small], rows[1 - small], small == 0)
     forests = []
     for index, some in enumerate(rows):
-        starts, ends = _places(problem, index == 1, some)
+        starts, ends = _positions(problem, index == 1, some)
         order = event_order(starts, ends)
         if order is not None:
             starts, ends, rows[index] = starts[order], ends[order], some[order]
@@ -86,12 +86,12 @@ def idle_share(problem: Problem, picked: int = 512, sampled: int = 8192) -> floa
     if not len(small) or len(problem.left) + len(problem.right) < WORTHWHILE:
         return 0.0
     some = np.linspace(0, len(large) - 1, min(picked, len(large))).astype(np.int64)
-    wanted = _places(problem, right, some)
+    wanted = _positions(problem, right, some)
     points = sort(np.concatenate(wanted))
     share = 1.0
     for count in sorted({min(sampled, len(small)), len(small)}):
         rows = np.linspace(0, len(small) - 1, count).astype(np.int64)
-        partners = count_intersecting(*_places(problem, not right, rows), points, wanted)
+        partners = count_intersecting(*_positions(problem, not right, rows), points, wanted)
         share = float(np.mean(partners == 0))
         if share < IDLE:
             break
@@ -102,15 +102,15 @@ def _with_key(side: Side) -> Rows:
     return np.arange(len(side)) if side.keys is None else np.flatnonzero(side.keys != NO_KEY)
 
 
-def _places(problem: Problem, right: bool, rows: Rows) -> tuple[Rows, Rows]:
+def _positions(problem: Problem, right: bool, rows: Rows) -> tuple[Rows, Rows]:
     side = problem.right if right else problem.left
     return problem.placed(side, False)[rows], problem.placed(side, True)[rows]
 
 
 def _touching(problem: Problem, rows: Rows, others: Rows, left: bool) -> Rows:
     """Those of one side's rows that share time with any of the other side's rows."""
-    starts, ends = _places(problem, not left, rows)
-    covered = cover(*_places(problem, left, others), problem.threads)
+    starts, ends = _positions(problem, not left, rows)
+    covered = cover(*_positions(problem, left, others), problem.threads)
     grid = covered.values, covered.offsets, covered.base, covered.shift
     touching = np.zeros(rows.size, np.bool_)
     tasks = [

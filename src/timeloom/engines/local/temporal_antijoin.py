@@ -41,7 +41,7 @@ def explain_temporal_antijoin(left: object, right: object, request: AntijoinRequ
         "keys": list(request.keys.left),
     }
     if dip:
-        facts |= merge_facts(*pair.sides().places, request.m, pairs=False)
+        facts |= merge_facts(*pair.sides().positions, request.m, pairs=False)
     if request.where is not None:
         facts["judged by"] = request.where.text
         why = "pairs are judged page by page, and those that pass are taken out of the left rows"

@@ -167,7 +167,7 @@ def explain_temporal_join(frames: "list[Any]", requests: list[TemporalJoinReques
         "keys": list(request.keys.left),
     }
     if dip:
-        facts |= merge_facts(*pair.sides().places, request.m, pairs=True)
+        facts |= merge_facts(*pair.sides().positions, request.m, pairs=True)
     why = ["rows that share time lie in runs of a sorted column, so nothing is compared in vain"]
     if request.algorithm != "auto":
         why = ["it was asked for"]

@@ -117,7 +117,7 @@ def _calendar(every: Every, origin: Any, kind: TimeType, zone: str | None, low: 
 def _months(step: int, origin: int, low: int, high: int) -> Ticks:
     """The days at which every so many months begin, counted from the month of the origin, on its day of the month."""
     base = np.datetime64(origin, "D").astype("datetime64[M]").astype(np.int64)
-    place = origin - np.datetime64(int(base), "M").astype("datetime64[D]").astype(np.int64)
+    offset = origin - np.datetime64(int(base), "M").astype("datetime64[D]").astype(np.int64)
     ends = [np.datetime64(day, "D").astype("datetime64[M]").astype(np.int64) for day in (low, high)]
     if ends[1] - ends[0] > MOST:
         raise UsageError("the periods span more months than can be cut; ask for less time")
@@ -125,7 +125,7 @@ def _months(step: int, origin: int, low: int, high: int) -> Ticks:
     firsts, nexts = (
         (numbers + more).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) for more in (0, 1)
     )
-    found: Ticks = np.minimum(firsts + place, nexts - 1)
+    found: Ticks = np.minimum(firsts + offset, nexts - 1)
     return found
 
 

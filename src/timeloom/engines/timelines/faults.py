@@ -108,11 +108,11 @@ def _gaps(grouped: Grouped, valid: Rows, threads: int) -> Faults:
     return Faults("gap", named, *_times(grouped, free.starts, free.ends), np.zeros(free.starts.size, np.int64))
 
 
-def _leaders(grouped: Grouped, places: Ticks) -> Rows:
-    """A row of the group of each place."""
+def _leaders(grouped: Grouped, positions: Ticks) -> Rows:
+    """A row of the group of each position."""
     if grouped.fold is None:
-        return np.zeros(places.size, np.int64)
-    return grouped.leaders[places // grouped.fold.width]
+        return np.zeros(positions.size, np.int64)
+    return grouped.leaders[positions // grouped.fold.width]
 
 
 def _times(grouped: Grouped, starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:

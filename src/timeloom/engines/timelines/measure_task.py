@@ -28,7 +28,7 @@ class Sweep:
     """A timeline over periods in the order of their starts, so that what enters and leaves lies close together.
 
     Place k of that order holds period ``order[k]``. Periods from ``rows`` on are fillers: they make time without active
-    rows appear, and have no values. ``ends`` and all values for kernels are by place.
+    rows appear, and have no values. ``ends`` and all values for kernels are by position.
     """
 
     line: Timeline
@@ -50,8 +50,8 @@ class Sweep:
         ends = by_start.beside
         if dip:
             return cls(dip_timeline(by_start.values, ends), by_start.ids, ends, rows, threads, in_row_order)
-        places = np.arange(starts.size, dtype=np.int32)
-        line = timeline_of(by_start._replace(ids=places), order.sort(ends, threads))
+        positions = np.arange(starts.size, dtype=np.int32)
+        line = timeline_of(by_start._replace(ids=positions), order.sort(ends, threads))
         return cls(line, by_start.ids, ends, rows, threads, in_row_order)
 
     @property
@@ -67,7 +67,7 @@ class Sweep:
         return integer_sums(self.line, self.arranged(valid).astype(np.int64), self.threads)
 
     def arranged(self, values: NDArray[Item], filler: int = 0) -> NDArray[Item]:
-        """Values of the rows by place, with something for the fillers."""
+        """Values of the rows by position, with something for the fillers."""
         if self.fillers:
             values = np.concatenate([values, np.full(self.fillers, filler, values.dtype)])
         return gathered(values, self.order, self.threads)

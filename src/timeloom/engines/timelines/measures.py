@@ -132,16 +132,16 @@ def extreme(task: Task, measure: Measure, *, least: bool) -> pa.Array:
 
 def _edge(task: Task, measure: Measure, *, first: bool) -> pa.Array:
     """The value of the active row that started first or last; rows with one start count in the table's order."""
-    places = np.arange(task.sweep.order.size)
+    positions = np.arange(task.sweep.order.size)
     rows = task.sweep.order < task.sweep.rows
-    return _taken(task, measure, ~places if first else places, rows)
+    return _taken(task, measure, ~positions if first else positions, rows)
 
 
 def _taken(task: Task, measure: Measure, codes: Ticks, valid: NDArray[np.bool_]) -> pa.Array:
-    """The value, in each period, of the valid row with the greatest code, both given by place."""
-    places = greatest(task.sweep.line, task.sweep.ends, codes, valid)
-    rows = task.sweep.order[places] if task.sweep.order.size else places
-    return taken(task.column, masked(rows, places < 0), str(measure.column))
+    """The value, in each period, of the valid row with the greatest code, both given by position."""
+    positions = greatest(task.sweep.line, task.sweep.ends, codes, valid)
+    rows = task.sweep.order[positions] if task.sweep.order.size else positions
+    return taken(task.column, masked(rows, positions < 0), str(measure.column))
 
 
 def _count_distinct(task: Task, measure: Measure) -> pa.Array:

@@ -33,7 +33,7 @@ class Shared(NamedTuple):
 
 
 class TwoSides:
-    """The periods of two tables, their keys folded into the axis; ``places`` are the starts and ends on it.
+    """The periods of two tables, their keys folded into the axis; ``positions`` are the starts and ends on it.
 
     Rows without a key get a stretch of the axis for each side, so that they meet nothing.
     """
@@ -41,11 +41,11 @@ class TwoSides:
     def __init__(self, left: Side, right: Side, keys: int, threads: int) -> None:
         self.left, self.right, self.keys, self.threads = left, right, keys, threads
         self.fold: Fold | None = None
-        self.places = (left.starts, left.ends), (right.starts, right.ends)
+        self.positions = (left.starts, left.ends), (right.starts, right.ends)
         if left.keys is None or right.keys is None:
             return
         self.fold = Fold.over([left.starts, left.ends, right.starts, right.ends], keys + 2)
-        self.places = self._folded(left, left.keys, keys), self._folded(right, right.keys, keys + 1)
+        self.positions = self._folded(left, left.keys, keys), self._folded(right, right.keys, keys + 1)
 
     def _folded(self, side: Side, keys: Keys, without: int) -> tuple[Ticks, Ticks]:
         assert self.fold is not None
@@ -85,17 +85,17 @@ class TwoSides:
     def outer_batches(self, how: str, rows: int) -> Iterator[Shared]:
         """An outer join by one merge of all partitions: pairs, and what ``how`` keeps of either side."""
         left, right = how in ("left", "full"), how in ("right", "full")
-        others = dip_merge.one_list(*self.places[1])
+        others = dip_merge.one_list(*self.positions[1])
         pages = outer_pages(self.partitions, others, keep_outer=left, keep_inner=right, most=rows)
         yield from (self._unfolded(page) for page in pages)
 
     @cached_property
     def partitions(self) -> Partitions:
         """The left side without overlaps."""
-        return partition(*self.places[0])
+        return partition(*self.positions[0])
 
     def _merged(self, rows: int, m: int) -> Iterator[Shared]:
-        inner = partition(*self.places[1])
+        inner = partition(*self.positions[1])
         for page in dip_merge.merge_pages(self.partitions, inner, m, pairs=True, most=rows):
             yield self._unfolded(page)
 
@@ -127,7 +127,7 @@ class TwoSides:
 
     def together(self) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which some right row is active."""
-        mine, others = self.places
+        mine, others = self.positions
         edges = sequenced.cover(*others, self.threads).values
         outside = order.sort(np.concatenate([[MIN_TICK], edges, [MAX_TICK]]))
         pieces = subtract(*mine, outside, self.threads)
@@ -137,7 +137,7 @@ class TwoSides:
 
     def alone(self, algorithm: str, *, flip: bool = False, m: int = 0) -> sequenced.Pieces:
         """The maximal sub-periods of left rows in which no right row is active; with ``flip`` the converse."""
-        mine, others = self.places[::-1] if flip else self.places
+        mine, others = self.positions[::-1] if flip else self.positions
         if algorithm == "dip":
             outer = partition(*mine) if flip else self.partitions
             found = dip_merge.merged(outer, dip_merge.one_list(*others), m, pairs=False)

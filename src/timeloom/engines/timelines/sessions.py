@@ -18,7 +18,7 @@ def sessions(
 ) -> "dict[str, Any]":
     """The grouping and the period columns of sessions.
 
-    Distances are told on the axis of time, on which groups have no place of their own.
+    Distances are told on the axis of time, on which groups have no position of their own.
     """
     gap = ticks_of(max_gap, admitted.ticks.type.axis)
     order = sort(grouped.starts, threads)

@@ -68,8 +68,10 @@ class ValueSets:
         kinds = np.repeat(np.arange(4, dtype=np.int32), [size, size, self.rows - size, self.rows - size])
         order = sort(times, cores())
         found = combine(order.values, kinds[order.ids], mode, self.request.all)
-        by_place = np.lexsort((found[1], found[0]))
-        return self._table(grouped.columns(values, self.values, self.writer, found[0][by_place], found[1][by_place]))
+        by_position = np.lexsort((found[1], found[0]))
+        return self._table(
+            grouped.columns(values, self.values, self.writer, found[0][by_position], found[1][by_position])
+        )
 
     @property
     def _ends(self) -> "tuple[tuple[Any, Any], tuple[Any, Any]]":

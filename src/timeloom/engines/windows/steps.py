@@ -21,7 +21,7 @@ from timeloom.model.policy import Policy
 from timeloom.model.sliding_windows import BOUNDS, CHANGE, STEP, WindowRequest
 
 MEMBER_BYTES = 32
-"""What a row inside a step takes while it is put in order: its number, its step and their places."""
+"""What a row inside a step takes while it is put in order: its number, its step and their positions."""
 
 
 def admit_history(table: pa.Table, request: WindowRequest) -> tuple[pa.Table, pa.Table]:

@@ -24,7 +24,7 @@ def timeline_of_partitions(parts: Partitions, counters: Counters | None = None) 
     """Join the partitions one after the other (equation 5).
 
     Only the periods of the join so far are kept. A row is in a run of the last join's periods, for no row starts or
-    ends within one; so two places for each row say which rows a result tuple has.
+    ends within one; so two positions for each row say which rows a result tuple has.
     """
     begins, finishes = joined_periods(parts, counters or Counters())
     rows = np.argsort(parts.rows, kind="stable")
@@ -54,11 +54,11 @@ def joined_periods(parts: Partitions, counters: Counters, room_of: Room | None =
 def enter_and_leave(begins: Ticks, points: Ticks, passed: Positions, rows: Positions) -> None:
     """List rows by the period before which they change, and how many have changed up to each period.
 
-    The last place is for what changes after all periods; rows that change before the same period keep their order.
+    The last position is for what changes after all periods; rows that change before the same period keep their order.
     """
-    places = np.searchsorted(begins, points)
-    for place in places:
-        passed[place] += 1
+    positions = np.searchsorted(begins, points)
+    for position in positions:
+        passed[position] += 1
     total = 0
     for k in range(passed.size):
         total += passed[k]
@@ -66,6 +66,6 @@ def enter_and_leave(begins: Ticks, points: Ticks, passed: Positions, rows: Posit
     at = np.empty(passed.size, np.int32)
     at[0] = 0
     at[1:] = passed[:-1]
-    for row in range(places.size):
-        rows[at[places[row]]] = row
-        at[places[row]] += 1
+    for row in range(positions.size):
+        rows[at[positions[row]]] = row
+        at[positions[row]] += 1

@@ -1,7 +1,7 @@
 """Temporal sums of doubles that never drift: exact, rounded once, dependent on the active rows alone.
 
 If the exponents in a column lie close together, as they nearly always do, the exact sum fits into two 64-bit words:
-``high * 2**60 + low`` units, the unit being the last place of the smallest value. Otherwise, and for infinities
+``high * 2**60 + low`` units, the unit being the last position of the smallest value. Otherwise, and for infinities
 and not-a-number, the long form of ``aggregate_exact`` is used. Both give the same answers.
 """
 

@@ -51,12 +51,12 @@ def file_rows(
         if instants[row] == NEVER:
             continue
         number = bucket(instants[row], base, width, newest.size)
-        place = filled[number] % BLOCK
-        if place == 0:
+        position = filled[number] % BLOCK
+        if position == 0:
             earlier[blocks] = newest[number]
             newest[number] = blocks
             blocks += 1
-        pool[newest[number] * BLOCK + place] = row
+        pool[newest[number] * BLOCK + position] = row
         filled[number] += 1
     return blocks
 

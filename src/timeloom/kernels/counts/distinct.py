@@ -17,7 +17,7 @@ from timeloom.kernels.order import Positions, Ticks
 
 
 class Asked(NamedTuple):
-    """For each rectangle: its range of places by x, and how many points, in the order of arrival, it sees."""
+    """For each rectangle: its range of positions by x, and how many points, in the order of arrival, it sees."""
 
     low: Ticks
     high: Ticks
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
 
 
 def distinct_in_ranges(codes: Ticks, arrival: Positions, asked: Asked) -> Ticks:
-    """Count the different codes in each rectangle; ``codes`` are by place, ``arrival`` are places as they come."""
+    """Count different codes in each rectangle; ``codes`` are by position, ``arrival`` are positions as they come."""
     changes = changes_of(codes, arrival, int(codes.max(initial=-1)) + 1)
     rows = asked.low.size
     # A question comes after the points that it sees and before the next one.
@@ -42,41 +42,41 @@ def distinct_in_ranges(codes: Ticks, arrival: Positions, asked: Asked) -> Ticks:
 
 @compiled
 def changes_of(codes: Ticks, arrival: Positions, number: int) -> tuple[Ticks, Ticks, Ticks, Ticks]:
-    """The changes of all points: when, at which place, after which predecessor (from 1; 0 is none), and by how much.
+    """The changes of all points: when, at which position, after which predecessor (from 1; 0 is none), and by how much.
 
     Neighbours at arrival are found by taking the points out again, the last one first.
     """
     size = codes.size
     before, after, last = np.full(size, -1), np.full(size, -1), np.full(number, -1)
-    for place in range(size):
-        before[place] = last[codes[place]]
-        if before[place] >= 0:
-            after[before[place]] = place
-        last[codes[place]] = place
+    for position in range(size):
+        before[position] = last[codes[position]]
+        if before[position] >= 0:
+            after[before[position]] = position
+        last[codes[position]] = position
     for turn in range(size - 1, -1, -1):
-        place = arrival[turn]
-        if before[place] >= 0:
-            after[before[place]] = after[place]
-        if after[place] >= 0:
-            before[after[place]] = before[place]
+        position = arrival[turn]
+        if before[position] >= 0:
+            after[before[position]] = after[position]
+        if after[position] >= 0:
+            before[after[position]] = before[position]
     times, x = np.empty(3 * size, np.int64), np.empty(3 * size, np.int64)
     below, weights = np.empty(3 * size, np.int64), np.empty(3 * size, np.int64)
     made = 0
     for turn in range(size):
-        place = arrival[turn]
-        one, other = before[place], after[place]
-        times[made], x[made], below[made], weights[made] = turn, place, one + 1, 1
+        position = arrival[turn]
+        one, other = before[position], after[position]
+        times[made], x[made], below[made], weights[made] = turn, position, one + 1, 1
         made += 1
         if other >= 0:
             times[made], x[made], below[made], weights[made] = turn, other, one + 1, -1
-            times[made + 1], x[made + 1], below[made + 1], weights[made + 1] = turn, other, place + 1, 1
+            times[made + 1], x[made + 1], below[made + 1], weights[made + 1] = turn, other, position + 1, 1
             made += 2
     return times[:made].copy(), x[:made].copy(), below[:made].copy(), weights[:made].copy()
 
 
 @compiled
 def add_up(order: Ticks, x: Ticks, below: Ticks, weights: Ticks, changes: int, size: int, sums: Ticks) -> None:
-    """For each question the sum of earlier changes with a smaller x and a predecessor before its low place.
+    """For each question the sum of earlier changes with a smaller x and a predecessor before its low position.
 
     ``order`` is by time; numbers below ``changes`` are changes. Blocks that are in order of x are merged pairwise:
     changes of the first go into the tree before questions of the second with a larger x read it.
@@ -106,8 +106,8 @@ def add_up(order: Ticks, x: Ticks, below: Ticks, weights: Ticks, changes: int, s
                     j += 1
                 merged[out] = item
                 out += 1
-            for place in range(begin, middle):
-                item = items[place]
+            for position in range(begin, middle):
+                item = items[position]
                 if item < changes:
                     at = below[item] + 1
                     while at <= size:

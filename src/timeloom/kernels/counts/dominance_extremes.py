@@ -9,7 +9,7 @@ boundary between its first and last position; all rectangles that are cut at the
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.counts.dominance_ranks import Points, Ranks, places
+from timeloom.kernels.counts.dominance_ranks import Points, Ranks, positions_in
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, sort
 from timeloom.model.ticks import MAX_TICK
@@ -29,7 +29,7 @@ def least_ranked(points: Points, slots: Positions, ranked: Ranks, values: Values
     if not size or not least.size:
         return least
     shapes = classify(ranked, size)
-    positions = places(points.by_end.ids, points.by_start.ids)
+    positions = positions_in(points.by_end.ids, points.by_start.ids)
     starting, ending = values[points.by_start.ids], values[points.by_end.ids]
     first, last, low, high = ranked[:4]
     sweeps = (

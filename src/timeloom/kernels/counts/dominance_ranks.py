@@ -62,8 +62,8 @@ def rank_rectangles(points: Points, rectangles: Rectangles) -> Ranks:
 
 
 def end_slots(points: Points) -> Positions:
-    """For each point in start order, its place in end order."""
-    return places(points.by_start.ids, points.by_end.ids)
+    """For each point in start order, its position in end order."""
+    return positions_in(points.by_start.ids, points.by_end.ids)
 
 
 @compiled
@@ -96,17 +96,17 @@ def rank_rows(by_start: Order, by_end: Order, rectangles: Rectangles, ranked: Ra
             nested[row] = low > 0 and (c - 1 <= b or c - 1 == b + 1)
 
 
-def places(ids: Positions, other_ids: Positions) -> Positions:
-    """For each row in the first order, its place in the other."""
-    place_of, found = np.empty(ids.size, np.int32), np.empty(ids.size, np.int32)
-    find_places(ids, other_ids, place_of, found)
+def positions_in(ids: Positions, other_ids: Positions) -> Positions:
+    """For each row in the first order, its position in the other."""
+    position_of, found = np.empty(ids.size, np.int32), np.empty(ids.size, np.int32)
+    find_positions(ids, other_ids, position_of, found)
     return found
 
 
 @compiled
-def find_places(ids: Positions, other_ids: Positions, place_of: Positions, found: Positions) -> None:
+def find_positions(ids: Positions, other_ids: Positions, position_of: Positions, found: Positions) -> None:
     """Invert one order and follow it from the other."""
-    for place in range(other_ids.size):
-        place_of[other_ids[place]] = place
-    for place in range(ids.size):
-        found[place] = place_of[ids[place]]
+    for position in range(other_ids.size):
+        position_of[other_ids[position]] = position
+    for position in range(ids.size):
+        found[position] = position_of[ids[position]]

@@ -46,8 +46,8 @@ def sweep_counts(
 def enter_all(bits: Bits, tree: Positions, slots: Positions) -> None:
     """Set many bits of an empty tree: count them by word, then let each node pass its count on to the next above."""
     for slot in slots:
-        word, place = np.int64(slot >> 5), np.int64(slot & 31)
-        bits[word] |= np.uint32(1 << place)
+        word, bit = np.int64(slot >> 5), np.int64(slot & 31)
+        bits[word] |= np.uint32(1 << bit)
         tree[word + 1] += 1
     for node in range(1, tree.size):
         above = node + (node & -node)
@@ -58,8 +58,8 @@ def enter_all(bits: Bits, tree: Positions, slots: Positions) -> None:
 @compiled
 def enter(bits: Bits, tree: Positions, slot: int) -> None:
     """Set the bit of a slot; node n of the tree covers the words up to n - 1."""
-    word, place = np.int64(slot >> 5), np.int64(slot & 31)
-    bits[word] |= np.uint32(1 << place)
+    word, bit = np.int64(slot >> 5), np.int64(slot & 31)
+    bits[word] |= np.uint32(1 << bit)
     node = word + 1
     while node < tree.size:
         tree[node] += 1
@@ -69,8 +69,8 @@ def enter(bits: Bits, tree: Positions, slot: int) -> None:
 @compiled
 def entered_below(bits: Bits, tree: Positions, slot: int) -> np.int64:
     """Count the bits set below a slot."""
-    node, place = np.int64(slot >> 5), np.int64(slot & 31)
-    found = ones(np.int64(bits[node]) & ((1 << place) - 1))
+    node, bit = np.int64(slot >> 5), np.int64(slot & 31)
+    found = ones(np.int64(bits[node]) & ((1 << bit) - 1))
     while node > 0:
         found += tree[node]
         node &= node - 1

@@ -41,8 +41,8 @@ def merge(left_ends: Order, right_ends: Order, left_starts: Order, right_starts:
     right_end, right_end_rows = right_ends.values, right_ends.ids
     left_start, left_start_rows = left_starts.values, left_starts.ids
     right_start, right_start_rows = right_starts.values, right_starts.ids
-    a, b, c, d, place = 0, 0, 0, 0, 0
-    while place < kinds.size:
+    a, b, c, d, position = 0, 0, 0, 0, 0
+    while position < kinds.size:
         tick = LAST
         if a < left_end.size:
             tick = left_end[a]
@@ -53,14 +53,14 @@ def merge(left_ends: Order, right_ends: Order, left_starts: Order, right_starts:
         if d < right_start.size:
             tick = min(tick, right_start[d])
         while a < left_end.size and left_end[a] == tick:
-            kinds[place], rows[place] = LEFT_END, left_end_rows[a]
-            a, place = a + 1, place + 1
+            kinds[position], rows[position] = LEFT_END, left_end_rows[a]
+            a, position = a + 1, position + 1
         while b < right_end.size and right_end[b] == tick:
-            kinds[place], rows[place] = RIGHT_END, right_end_rows[b]
-            b, place = b + 1, place + 1
+            kinds[position], rows[position] = RIGHT_END, right_end_rows[b]
+            b, position = b + 1, position + 1
         while c < left_start.size and left_start[c] == tick:
-            kinds[place], rows[place] = LEFT_START, left_start_rows[c]
-            c, place = c + 1, place + 1
+            kinds[position], rows[position] = LEFT_START, left_start_rows[c]
+            c, position = c + 1, position + 1
         while d < right_start.size and right_start[d] == tick:
-            kinds[place], rows[place] = RIGHT_START, right_start_rows[d]
-            d, place = d + 1, place + 1
+            kinds[position], rows[position] = RIGHT_START, right_start_rows[d]
+            d, position = d + 1, position + 1

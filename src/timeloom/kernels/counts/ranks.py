@@ -56,17 +56,17 @@ def by_region(order: Order, starts: Ticks, ends: Ticks) -> Periods:
 
 @compiled
 def move_to_regions(
-    starts: Ticks, ends: Ticks, base: int, shift: int, places: NDArray[np.int64], moved: Periods
+    starts: Ticks, ends: Ticks, base: int, shift: int, positions: NDArray[np.int64], moved: Periods
 ) -> None:
     """Count the periods of each region, then move them, in row order."""
     moved_starts, moved_ends, rows = moved
-    regions = places.size - 1
+    regions = positions.size - 1
     for row in range(starts.size):
-        places[bucket(starts[row], base, shift, regions) + 1] += 1
+        positions[bucket(starts[row], base, shift, regions) + 1] += 1
     for region in range(regions):
-        places[region + 1] += places[region]
+        positions[region + 1] += positions[region]
     for row in range(starts.size):
         region = bucket(starts[row], base, shift, regions)
-        place = places[region]
-        places[region] = place + 1
-        moved_starts[place], moved_ends[place], rows[place] = starts[row], ends[row], row
+        position = positions[region]
+        positions[region] = position + 1
+        moved_starts[position], moved_ends[position], rows[position] = starts[row], ends[row], row

@@ -28,16 +28,16 @@ def spreads(sums: list[tuple[int, Integers]], squares: list[tuple[int, Integers]
     powers = [*(at for at, _ in sums), *(at // 2 for at, _ in squares)]
     least, most = min(powers), max(powers)
     size = (most - least + 64) // WIDTH + 3
-    places, square_places = (np.array([at for at, _ in part], np.int64) for part in (sums, squares))
+    shifts, square_shifts = (np.array([at for at, _ in part], np.int64) for part in (sums, squares))
     held, square_held = (np.stack([sum_ for _, sum_ in part]) for part in (sums, squares))
-    return round_spreads(places - least, held, square_places - 2 * least, square_held, counts, size, 2 * least)
+    return round_spreads(shifts - least, held, square_shifts - 2 * least, square_held, counts, size, 2 * least)
 
 
 @compiled
 def round_spreads(
-    places: Integers,
+    shifts: Integers,
     sums: NDArray[np.int64],
-    square_places: Integers,
+    square_shifts: Integers,
     squares: NDArray[np.int64],
     counts: Integers,
     size: int,
@@ -53,10 +53,10 @@ def round_spreads(
             result[row] = math.nan
             continue
         digits[:], held[:] = 0, 0
-        for limb in range(places.size):
-            add(digits, sums[limb, row], places[limb], 1)
-        for limb in range(square_places.size):
-            add(held, squares[limb, row], square_places[limb], 1)
+        for limb in range(shifts.size):
+            add(digits, sums[limb, row], shifts[limb], 1)
+        for limb in range(square_shifts.size):
+            add(held, squares[limb, row], square_shifts[limb], 1)
         carry(digits, magnitude)
         scaled_spread(held, magnitude, n, spread)
         result[row] = nearest(spread, exponent) / (float(n) * float(n - 1))

@@ -80,9 +80,9 @@ def double_totals(positions: list[int], sums: list[Integers], counts: Integers |
     """Put sums of limbs together and round them to doubles; with counts, round the means."""
     least = min(positions)
     size = (max(positions) - least + 64) // WIDTH + 3
-    places = np.array(positions, np.int64) - least
+    shifts = np.array(positions, np.int64) - least
     counts = np.ones(sums[0].size, np.int64) if counts is None else counts
-    return round_totals(places, np.stack(sums), counts, size, least)
+    return round_totals(shifts, np.stack(sums), counts, size, least)
 
 
 def integer_totals(positions: list[int], sums: list[Integers]) -> tuple[Integers, Integers]:
@@ -91,7 +91,7 @@ def integer_totals(positions: list[int], sums: list[Integers]) -> tuple[Integers
 
 
 @compiled
-def round_totals(places: Integers, sums: NDArray[np.int64], counts: Integers, size: int, exponent: int) -> Doubles:
+def round_totals(shifts: Integers, sums: NDArray[np.int64], counts: Integers, size: int, exponent: int) -> Doubles:
     """The doubles nearest to the totals divided by the counts; a count of 0 gives 0."""
     totals = np.zeros(counts.size, np.float64)
     digits, magnitude = np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -99,8 +99,8 @@ def round_totals(places: Integers, sums: NDArray[np.int64], counts: Integers, si
         if counts[row] == 0:
             continue
         digits[:] = 0
-        for limb in range(places.size):
-            add(digits, sums[limb, row], places[limb], 1)
+        for limb in range(shifts.size):
+            add(digits, sums[limb, row], shifts[limb], 1)
         negative = carry(digits, magnitude)
         value = nearest_quotient(magnitude, counts[row], exponent)
         totals[row] = -value if negative else value

@@ -69,7 +69,7 @@ def sweep_active(kinds: NDArray[np.int8], rows: Positions, counts: Counts) -> in
     Right starts are buffered until a left row starts or ends; only then does the active set or the count matter.
     """
     members = np.empty(counts.size, np.int32)
-    places = np.empty(counts.size, np.int32)
+    positions = np.empty(counts.size, np.int32)
     open_left, open_right, buffered, scans = 0, 0, 0, 0
     for event in range(kinds.size):
         kind, row = kinds[event], rows[event]
@@ -82,16 +82,16 @@ def sweep_active(kinds: NDArray[np.int8], rows: Positions, counts: Counts) -> in
             continue
         if buffered:
             scans += 1
-            for place in range(open_left):
-                counts[members[place]] += buffered
+            for position in range(open_left):
+                counts[members[position]] += buffered
             buffered = 0
         if kind == LEFT_START:
             counts[row] = open_right
             members[open_left] = row
-            places[row] = open_left
+            positions[row] = open_left
             open_left += 1
         else:
-            open_left = leave(members, places, open_left, row)
+            open_left = leave(members, positions, open_left, row)
     return scans + (buffered > 0)
 
 
@@ -100,38 +100,38 @@ def enumerate_pairs(
     kinds: NDArray[np.int8], rows: Positions, right_rows: int, buffer: Positions, counts: Counts
 ) -> None:
     """Walk the sweep join pair by pair; the left half of each pair is buffered, and counted when the buffer is full."""
-    left, left_places = np.empty(counts.size, np.int32), np.empty(counts.size, np.int32)
-    right, right_places = np.empty(right_rows, np.int32), np.empty(right_rows, np.int32)
+    left, left_positions = np.empty(counts.size, np.int32), np.empty(counts.size, np.int32)
+    right, right_positions = np.empty(right_rows, np.int32), np.empty(right_rows, np.int32)
     open_left, open_right, buffered = 0, 0, 0
     for event in range(kinds.size):
         kind, row = kinds[event], rows[event]
         if kind == LEFT_START or kind == RIGHT_START:
             partners = open_right if kind == LEFT_START else open_left
-            for place in range(partners):
+            for position in range(partners):
                 if buffered == buffer.size:
                     aggregate(buffer, buffered, counts)
                     buffered = 0
-                buffer[buffered] = row if kind == LEFT_START else left[place]
+                buffer[buffered] = row if kind == LEFT_START else left[position]
                 buffered += 1
         if kind == LEFT_START:
-            left[open_left], left_places[row] = row, open_left
+            left[open_left], left_positions[row] = row, open_left
             open_left += 1
         elif kind == RIGHT_START:
-            right[open_right], right_places[row] = row, open_right
+            right[open_right], right_positions[row] = row, open_right
             open_right += 1
         elif kind == LEFT_END:
-            open_left = leave(left, left_places, open_left, row)
+            open_left = leave(left, left_positions, open_left, row)
         else:
-            open_right = leave(right, right_places, open_right, row)
+            open_right = leave(right, right_positions, open_right, row)
     aggregate(buffer, buffered, counts)
 
 
 @compiled
-def leave(members: Positions, places: Positions, size: int, row: int) -> int:
+def leave(members: Positions, positions: Positions, size: int, row: int) -> int:
     """Take a row out of a gapless set; the new size."""
     moved = members[size - 1]
-    members[places[row]] = moved
-    places[moved] = places[row]
+    members[positions[row]] = moved
+    positions[moved] = positions[row]
     return size - 1
 
 

@@ -71,9 +71,9 @@ def select(counts: Counts, rows: Positions, k: int, all_ties: bool) -> Positions
     at_bar = rows.size if all_ties else k - above
     chosen = np.empty(rows.size, np.int32)
     size = 0
-    for place in range(rows.size):
-        if counted[place] > bar or (counted[place] == bar and at_bar > 0):
-            at_bar -= counted[place] == bar
-            chosen[size] = rows[place]
+    for position in range(rows.size):
+        if counted[position] > bar or (counted[position] == bar and at_bar > 0):
+            at_bar -= counted[position] == bar
+            chosen[size] = rows[position]
             size += 1
     return chosen[:size]

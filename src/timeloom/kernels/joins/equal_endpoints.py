@@ -67,22 +67,22 @@ def look_up(
     by_end: bool,
     point: Limits,
     rest: Limits,
-    place: tuple[int, int, int],
+    position: tuple[int, int, int],
     last: int,
     table: Positions,
     following: Positions,
     out_driving: NDArray[np.int32],
     out_driven: NDArray[np.int32],
 ) -> tuple[int, int, int, int]:
-    """Write the pairs of the buckets up to ``last``, from a place on, until all are done or the output is full.
+    """Write the pairs of the buckets up to ``last``, from a position on, until all are done or the output is full.
 
     ``by_end`` says that the probe rows are given by end and start, else by start and end. ``point`` and ``rest`` are
-    what the relation demands of the indexed row's endpoints. A place is a bucket, a probe row and a indexed row, or -1
-    for the first one. Tells the place to go on with, and how many pairs were written.
+    what the relation demands of the indexed row's endpoints. A position is a bucket, a probe row, an indexed row, or -1
+    for the first one. Tells the position to go on with, and how many pairs were written.
     """
     values, ids, beside = indexed.rows
     anchors, owners, others = probe.rows
-    bucket, row, at = place
+    bucket, row, at = position
     found = 0
     while bucket < last:
         begin = indexed.heads[bucket]

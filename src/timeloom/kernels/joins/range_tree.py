@@ -1,7 +1,7 @@
 """Points in rectangles, in time that depends on the answer: a range tree in rank space.
 
 Points are numbered by x, and the root lists these numbers by y. Each level parts its lists, in order, into
-the lower and the upper half of their numbers, and remembers for each place how many went to the lower half.
+the lower and the upper half of their numbers, and remembers for each position how many went to the lower half.
 So the stretch of a list that lies in a range of y maps to a stretch of either half by two look-ups
 (fractional cascading), and a half that lies in the range of x is reported by copying its stretch. Short
 stretches are scanned instead of parted further.
@@ -28,7 +28,7 @@ DEPTH = 80
 
 
 class RangeTree(NamedTuple):
-    """Points by x (their rows, their places in the order of y) and, per level, the lists of all nodes side by
+    """Points by x (their rows, their positions in the order of y) and, per level, the lists of all nodes side by
     side.
 
     The nodes of level k hold 2**(bits - k) consecutive numbers each. ``lower[k, p]`` counts the entries among
@@ -36,7 +36,7 @@ class RangeTree(NamedTuple):
     """
 
     rows: Positions
-    places: Positions
+    positions: Positions
     lists: NDArray[np.int32]
     lower: NDArray[np.int32]
     bits: int
@@ -60,11 +60,11 @@ def build(by_x: Order, by_y: Order) -> RangeTree:
     numbers[by_x.ids] = np.arange(size, dtype=np.int32)
     lists = np.empty((levels, size), np.int32)
     lists[0] = numbers[by_y.ids]
-    places = np.empty(size, np.int32)
-    places[lists[0]] = np.arange(size, dtype=np.int32)
+    positions = np.empty(size, np.int32)
+    positions[lists[0]] = np.arange(size, dtype=np.int32)
     lower = np.empty((levels, size + 1), np.int32)
     part(lists, lower, bits)
-    return RangeTree(by_x.ids, places, lists, lower, bits)
+    return RangeTree(by_x.ids, positions, lists, lower, bits)
 
 
 def windows(by_x: Order, by_y: Order, x_range: tuple[Ticks, Ticks], y_range: tuple[Ticks, Ticks]) -> Windows:
@@ -93,14 +93,14 @@ def part(lists: NDArray[np.int32], lower: NDArray[np.int32], bits: int) -> None:
     for level in range(levels):
         half = 1 << (bits - level - 1)
         count = 0
-        for place in range(size):
-            number = lists[level, place]
-            lower[level, place] = count
+        for position in range(size):
+            number = lists[level, position]
+            lower[level, position] = count
             into_upper = number & half
             if level + 1 < levels:
                 node = number & ~(2 * half - 1)
                 below = count - (node >> 1)
-                target = node + half + (place - node - below) if into_upper else node + below
+                target = node + half + (position - node - below) if into_upper else node + below
                 lists[level + 1, target] = number
             count += into_upper == 0
         lower[level, size] = count
@@ -110,13 +110,13 @@ def part(lists: NDArray[np.int32], lower: NDArray[np.int32], bits: int) -> None:
 def scan(
     numbers: Positions, first: int, last: int, low: int, high: int, rows: Positions, written: int, out: Positions
 ) -> int:
-    """Report those numbers at places first..last that lie in low..high; without output only count them."""
+    """Report those numbers at positions first..last that lie in low..high; without output only count them."""
     if out.size == 0:
-        for place in range(first, last):
-            written += (numbers[place] >= low) & (numbers[place] < high)
+        for position in range(first, last):
+            written += (numbers[position] >= low) & (numbers[position] < high)
         return written
-    for place in range(first, last):
-        number = numbers[place]
+    for position in range(first, last):
+        number = numbers[position]
         if low <= number < high:
             out[written] = rows[number]
             written += 1
@@ -134,7 +134,7 @@ def visit(
     written: int,
     out: Positions,
 ) -> int:
-    """Report the points of one window from place ``written`` on; without output only count them.
+    """Report the points of one window from position ``written`` on; without output only count them.
 
     ``pending`` holds the nodes still to be visited: level, first number, and stretch of its list.
     """
@@ -151,8 +151,8 @@ def visit(
         width = 1 << (bits - level)
         if x_first <= node and min(node + width, size) <= x_last:
             if out.size:
-                for place in range(first, last):
-                    out[written + place - first] = rows[lists[level, place]]
+                for position in range(first, last):
+                    out[written + position - first] = rows[lists[level, position]]
             written += last - first
             continue
         if last - first <= SCANNED or level + 1 == lists.shape[0]:
@@ -219,9 +219,9 @@ def answer(
 
 @compiled
 def along_x(tree: RangeTree, x_first: int, x_last: int, y_first: int, y_last: int, written: int, out: Positions) -> int:
-    """Report the points of a short range of x whose place in the order of y fits; or only count them."""
+    """Report the points of a short range of x whose position in the order of y fits; or only count them."""
     for number in range(x_first, x_last):
-        if y_first <= tree.places[number] < y_last:
+        if y_first <= tree.positions[number] < y_last:
             if out.size:
                 out[written] = tree.rows[number]
             written += 1

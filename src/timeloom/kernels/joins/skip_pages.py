@@ -41,15 +41,15 @@ def wide_step(left: Forest, right: Forest, state: Ticks, hits: Ticks, most: int)
     """Take the one step from the state that has more pairs than a page: an event, or those of a stab, with runs."""
     at, other_at = int(state[LEFT_AT]), int(state[RIGHT_AT])
     from_left = left.starts[at] <= right.starts[other_at]
-    one, other, place, node_place = left, right, LEFT_AT, LEFT_NODE
+    one, other, position, node_position = left, right, LEFT_AT, LEFT_NODE
     if not from_left:
-        one, other, place, node_place, at, other_at = right, left, RIGHT_AT, RIGHT_NODE, other_at, at
+        one, other, position, node_position, at, other_at = right, left, RIGHT_AT, RIGHT_NODE, other_at, at
     t, found = int(other.starts[other_at]), np.array([at])
-    state[place] = at + 1
+    state[position] = at + 1
     if t >= one.ends[at]:
-        node = locate(one, int(state[node_place]), t)
+        node = locate(one, int(state[node_position]), t)
         found = hits[: visit(one, t, at, node, NO_MARKS, hits, 0)].copy()
-        state[place], state[node_place] = first_after(one, node, t), node
+        state[position], state[node_position] = first_after(one, node, t), node
     starts = other.starts[other_at : int(other.counts[EVENTS])]
     bounds = np.concatenate([[0], np.cumsum(np.searchsorted(starts, one.ends[found]))])
     for first in range(0, int(bounds[-1]), most):

@@ -1,6 +1,6 @@
 """As-of merges: for each left instant the last right instant before it, by one pass over both in order of time.
 
-What a key has seen last is kept in an array, so keys need no place on the axis and nothing is searched.
+What a key has seen last is kept in an array, so keys need no position on the axis and nothing is searched.
 """
 
 import numpy as np

@@ -23,7 +23,7 @@ SHARING, BACKWARD, FORWARD = 1, 2, 4
 class Walk(NamedTuple):
     """The right rows in order of starts and of ends (ties settled by the other end, then by row), and the left rows.
 
-    ``starts`` and ``ends`` are places on the axis on which keys have stretches of ``width`` (0 without keys).
+    ``starts`` and ``ends`` are positions on the axis on which keys have stretches of ``width`` (0 without keys).
     ``highest`` is the running maximum of ends in order of starts, ``tree`` the maxima of twice as large stretches.
     """
 
@@ -75,7 +75,7 @@ def maxima(ends: Ticks) -> tuple[Ticks, Ticks]:
 
 @compiled
 def next_above(tree: Ticks, first: int, limit: int) -> int:
-    """The first place from ``first`` on whose value is above the limit; the number of leaves if there is none."""
+    """The first position from ``first`` on whose value is above the limit; the number of leaves if there is none."""
     size = tree.size // 2
     if first >= size:
         return size
@@ -113,7 +113,7 @@ def walk(
     out_rows: Positions,
     out_distances: Ticks,
 ) -> None:
-    """Find the neighbours of the left rows first..last, which ascend by start; their places are below 0 without a key.
+    """Find the neighbours of left rows first..last, which ascend by start; their positions are below 0 without a key.
 
     Writes how many there are, and, where ``out_rows`` has room, from ``offsets`` on which they are, nearest first.
     ``ticks`` are starts and ends of the left and of the right rows, by row, from which distances are told.
@@ -127,17 +127,17 @@ def walk(
         counts[row] = 0
         if start < 0 and right.width:
             continue
-        low_place = start - start % right.width if right.width else 0
+        low_position = start - start % right.width if right.width else 0
         if kinds & SHARING:
             while share < size and right.highest[share] <= start:
                 share += 1
-            place = share
-            while place < size and right.starts[place] < end and (count < k or all_ties):
+            position = share
+            while position < size and right.starts[position] < end and (count < k or all_ties):
                 if writing:
-                    out_rows[at + count] = right.start_rows[place]
+                    out_rows[at + count] = right.start_rows[position]
                     out_distances[at + count] = 0
                 count += 1
-                place = next_above(right.tree, place + 1, start) if count < k or all_ties else size
+                position = next_above(right.tree, position + 1, start) if count < k or all_ties else size
         if count >= k:
             counts[row] = count
             continue
@@ -148,8 +148,8 @@ def walk(
         left_start, left_end = ticks[0][row], ticks[1][row]
         while True:
             back_far, ahead_far = MAX_TICK, MAX_TICK
-            has_back = back > 0 and (right.width == 0 or right.ends[back - 1] >= low_place)
-            has_ahead = ahead < size and (right.width == 0 or right.starts[ahead] < low_place + right.width)
+            has_back = back > 0 and (right.width == 0 or right.ends[back - 1] >= low_position)
+            has_ahead = ahead < size and (right.width == 0 or right.starts[ahead] < low_position + right.width)
             if has_back:
                 back_far = distance(left_start, ticks[3][right.end_rows[back - 1]])
             if has_ahead:
@@ -165,10 +165,10 @@ def walk(
                 group = back - 1
                 while group > 0 and right.ends[group - 1] == right.ends[back - 1]:
                     group -= 1
-                for place in range(group, back):
+                for position in range(group, back):
                     if count < k or all_ties:
                         if writing:
-                            out_rows[at + count] = right.end_rows[place]
+                            out_rows[at + count] = right.end_rows[position]
                             out_distances[at + count] = far
                         count += 1
                 back = group

@@ -72,16 +72,16 @@ def lay_out(
     to_ends: Ticks,
     to_rows: Positions,
 ) -> None:
-    """Put rows, in ascending order of start, to the places of their partitions; ``at`` says where each goes on."""
+    """Put rows, in ascending order of start, to the positions of their partitions; ``at`` says where each goes on."""
     for row in range(number.size):
-        place = at[number[row]]
-        to_starts[place], to_ends[place], to_rows[place] = starts[row], ends[row], rows[row]
-        at[number[row]] = place + 1
+        position = at[number[row]]
+        to_starts[position], to_ends[position], to_rows[position] = starts[row], ends[row], rows[row]
+        at[number[row]] = position + 1
 
 
 @compiled
 def sink(last_ends: Ticks, names: Positions, size: int, end: int) -> None:
-    """Give the partition at the root a later end; it changes places with children that end no later."""
+    """Give the partition at the root a later end; it changes positions with children that end no later."""
     name, at = names[0], 0
     while 2 * at + 1 < size:
         child = 2 * at + 1

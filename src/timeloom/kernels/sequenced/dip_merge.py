@@ -72,7 +72,7 @@ class Page(NamedTuple):
 class Merged(NamedTuple):
     """Result periods with the rows they stem from, and what it took to find them.
 
-    For an anti-join ``inner`` is the place, by start, of the inner row before which the piece lies.
+    For an anti-join ``inner`` is the position, by start, of the inner row before which the piece lies.
     """
 
     outer: Positions
@@ -85,7 +85,7 @@ class Merged(NamedTuple):
 
 
 class Current(NamedTuple):
-    """The outer partitions that are not yet exhausted, side by side: places of their current rows, stops, periods."""
+    """The outer partitions not yet exhausted, side by side: positions of their current rows, stops, periods."""
 
     at: Positions
     stops: Positions

@@ -20,7 +20,7 @@ from timeloom.model.ticks import FOREVER, MIN_TICK
 
 INNER, TURN, AT, LIVE, REACH, COMPARISONS, MOVED = range(7)
 BEGIN = -1
-"""Stands for the place in a partition where its look at an inner row begins."""
+"""Stands for the position in a partition where its look at an inner row begins."""
 
 
 def outer_pages(
@@ -49,7 +49,7 @@ def outer_pages(
 
 
 def _named(page: Page, outer: Partitions, inner: Partitions) -> Page:
-    """Places as rows of the input."""
+    """Positions as rows of the input."""
     outer_rows, inner_rows = np.append(outer.rows, np.int32(-1)), np.append(inner.rows, np.int32(-1))
     return page._replace(outer=outer_rows[page.outer], inner=inner_rows[page.inner])
 

@@ -29,9 +29,9 @@ def place_parts(
         at, last = begins[row], begins[row] + counts[row]
         while at < last:
             stop = min(last, ((at >> window) + 1) << window)
-            place = free[at >> window]
+            position = free[at >> window]
             free[at >> window] += 1
-            rows[place], firsts[place], lengths[place] = row, at, stop - at
+            rows[position], firsts[position], lengths[position] = row, at, stop - at
             at = stop
 
 

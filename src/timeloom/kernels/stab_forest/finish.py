@@ -17,7 +17,7 @@ def finish(forest: Forest, position: int, end: int) -> int:
     """Set the end of the open event at a position; there must be room for one more end that is kept apart.
 
     Returns the position that was the first open one of its start: the event that stood there, and the finished one,
-    change places. It is -1 if the end is kept apart, and nothing moves.
+    change positions. It is -1 if the end is kept apart, and nothing moves.
     """
     node, nodes = locate(forest, 1, forest.starts[position]), forest.counts[NODES]
     first = forest.nodes[node]["first"]

@@ -1,7 +1,7 @@
 """The stab-forest as arrays: a sorted event list, complete trees without pointers, left-lists and max-lists.
 
-The distinct starts, numbered from 1, are the nodes; the last start is the tail and has no node yet. A node's place in
-its tree follows from its number k alone: its level is the number of trailing zero bits of k, its children are
+The distinct starts, numbered from 1, are the nodes; the last start is the tail and has no node yet. Where a node is
+in its tree follows from its number k alone: its level is the number of trailing zero bits of k, its children are
 k - 2**(level - 1) and k + 2**(level - 1). The forest-points are the binary digits of the number of nodes: a digit of
 weight w owns the next w nodes, the last of which is its dummy node while the others are its tree. So an append moves
 no node; it only turns max-lists into left-lists.
@@ -286,7 +286,7 @@ def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: i
     """Merge three lists by descending end: kept entries, the root's own events backwards, the second list.
 
     Of equal ends the later start comes first, as in an event list read backwards. The merged list is built in the
-    free room behind both lists and then moved to its place.
+    free room behind both lists and then moved to its position.
     """
     lists, ends = forest.lists, forest.ends
     free = max(stop, kept + (own_stop - own) + (stop - middle))

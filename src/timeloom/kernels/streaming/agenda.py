@@ -33,7 +33,7 @@ def write(agenda: Cells, part: int, at: int, time: int, what: int, side: int, ha
 
 @compiled
 def copy(agenda: Cells, part: int, to: int, source: int) -> None:
-    """Write an entry of the heap to another place."""
+    """Write an entry of the heap to another position."""
     for column in range(4):
         agenda[part, to, column] = agenda[HEAP, source, column]
 

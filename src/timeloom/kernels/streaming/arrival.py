@@ -64,30 +64,30 @@ def merged(left: Columns, right: Columns, whole: tuple[bool, bool]) -> Cells:
             j += 1
         if at > 0 and known != events[at - 1, KNOWN]:
             first_start = at
-        place = at
+        position = at
         if not starting:
-            place = first_start
+            position = first_start
             first_start += 1
-            if place < at:
+            if position < at:
                 for column in range(EVENT_SIZE):
-                    events[at, column] = events[place, column]
+                    events[at, column] = events[position, column]
         verdict = ACCEPTED
         if not whole[side]:
             end = MAX_TICK if starting else known
         elif end <= start:
             verdict = EMPTY if end == start else REVERSED
-        events[place, KNOWN] = known
-        events[place, STARTING] = starting
-        events[place, EVENT_SIDE] = side
-        events[place, ID] = key
-        events[place, FROM] = start
-        events[place, TO] = end
+        events[position, KNOWN] = known
+        events[position, STARTING] = starting
+        events[position, EVENT_SIDE] = side
+        events[position, ID] = key
+        events[position, FROM] = start
+        events[position, TO] = end
         if start == MAX_TICK or min(start, known) == MIN_TICK:
             verdict = OFF_AXIS
         elif number == LATE:
             verdict = TOO_LATE
-        events[place, VERDICT] = verdict
-        events[place, EVENT_HANDLE] = number
+        events[position, VERDICT] = verdict
+        events[position, EVENT_HANDLE] = number
     return events
 
 

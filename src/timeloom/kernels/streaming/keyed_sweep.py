@@ -172,8 +172,8 @@ def rows_of(lists: Cells, key: int, column: int, pool: Cells) -> Cells:
         count, at = count + 1, pool[at, NEXT]
     rows = np.empty((count, pool.shape[1] - 1), np.int64)
     at = lists[key, column]
-    for place in range(count):
-        rows[place] = pool[at, FIRST:]
+    for position in range(count):
+        rows[position] = pool[at, FIRST:]
         at = pool[at, NEXT]
     return rows
 

@@ -78,8 +78,8 @@ def doubled(rows: Cells) -> Cells:
         larger[side, larger.shape[1] - 1, 0] = 0
         for slot in range(rows.shape[1] - 1):
             if rows[side, slot, HANDLE] >= 0:
-                place = slot_of(larger, side, rows[side, slot, ID])
-                enter(larger, side, place, rows[side, slot, ID], rows[side, slot, HANDLE], rows[side, slot, START])
+                position = slot_of(larger, side, rows[side, slot, ID])
+                enter(larger, side, position, rows[side, slot, ID], rows[side, slot, HANDLE], rows[side, slot, START])
     return larger
 
 

@@ -219,8 +219,8 @@ def leave(
                 is_open = end == MAX_TICK and not state[WHOLE + side]
                 if closing_instant(side, start, end, is_open, state[LATE + 1 - side] != 0, rules) > time:
                     continue
-                place = state[WAITERS]
-                state[WAITERS] += check(side, element, time, maps, rules, waiters, place, state, rows)
+                position = state[WAITERS]
+                state[WAITERS] += check(side, element, time, maps, rules, waiters, position, state, rows)
     for at in range(state[DUE]):
         if not agenda[NOW, at, WHAT] & EXPIRE:
             continue

@@ -92,7 +92,7 @@ def scan(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> N
 
     The scan goes block by block, so that the partners are read from memory once for all rows. A candidate is written
     before it is judged, so there must be room for all of them; where all of a block match, none needs to be. The
-    loops begin at a place that is seen not to be negative: only then does the compiler read contiguous memory.
+    loops begin at a position that is seen not to be negative: only then does the compiler read contiguous memory.
     """
     other, written, count = 1 - side, state[PAIRS], maps[1 - side, gapless.COUNT, 0]
     first = 0

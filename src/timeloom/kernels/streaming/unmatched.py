@@ -68,13 +68,13 @@ def check(
     maps: Cells,
     boxes: Cells,
     waiters: Cells,
-    place: int,
+    position: int,
     state: Cells,
     rows: Cells,
 ) -> bool:
     """Look for the row of the other side that may match this one longest; without one report this row.
 
-    With one, this row waits at this place among the waiters; tell whether it does.
+    With one, this row waits at this position among the waiters; tell whether it does.
     """
     witness, until = -1, NEVER
     for at in range(maps[1 - side, gapless.COUNT, 0]):
@@ -86,40 +86,40 @@ def check(
         remove_element(maps, side, element)
         return False
     maps[side, gapless.MARK, element] = WAITING
-    waiters[WAITER, place] = maps[side, gapless.KEY, element]
-    waiters[WITNESS, place] = witness
-    waiters[UNTIL, place] = until
-    waiters[WAITING_SIDE, place] = side
+    waiters[WAITER, position] = maps[side, gapless.KEY, element]
+    waiters[WITNESS, position] = witness
+    waiters[UNTIL, position] = until
+    waiters[WAITING_SIDE, position] = side
     return True
 
 
 @compiled
 def review(time: int, maps: Cells, boxes: Cells, waiters: Cells, state: Cells, rows: Cells) -> None:
     """Look again at every waiting row whose witness can match no more at this instant."""
-    place = 0
-    while place < state[WAITERS]:
-        side = waiters[WAITING_SIDE, place]
-        element = find(maps, side, waiters[WAITER, place])
+    position = 0
+    while position < state[WAITERS]:
+        side = waiters[WAITING_SIDE, position]
+        element = find(maps, side, waiters[WAITER, position])
         stays = element >= 0 and maps[side, gapless.MARK, element] == WAITING
         if stays:
-            witness = find(maps, 1 - side, waiters[WITNESS, place])
+            witness = find(maps, 1 - side, waiters[WITNESS, position])
             last = NEVER
             if witness >= 0:
                 last = possible_pair(side, element, witness, time, maps, boxes, state)
-            waiters[UNTIL, place] = last
+            waiters[UNTIL, position] = last
             if last < time:
-                stays = check(side, element, time, maps, boxes, waiters, place, state, rows)
+                stays = check(side, element, time, maps, boxes, waiters, position, state, rows)
         if stays:
-            place += 1
+            position += 1
         else:
             state[WAITERS] -= 1
-            waiters[:, place] = waiters[:, state[WAITERS]]
+            waiters[:, position] = waiters[:, state[WAITERS]]
 
 
 @compiled
 def next_review(waiters: Cells, count: int) -> int:
     """The first instant at which a witness gives up although nothing happens."""
     instant = MAX_TICK
-    for place in range(count):
-        instant = min(instant, shifted(waiters[UNTIL, place], 1))
+    for position in range(count):
+        instant = min(instant, shifted(waiters[UNTIL, position], 1))
     return instant

@@ -204,10 +204,10 @@ def _extended(
         first = np.searchsorted(mine[order], rows[bound], side="left")
         sizes = np.searchsorted(mine[order], rows[bound], side="right") - first
         which = np.repeat(np.arange(sizes.size), sizes)
-        place = order[np.repeat(first, sizes) + np.arange(which.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
+        position = order[np.repeat(first, sizes) + np.arange(which.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
         if both:
-            same = rows[new][which] == theirs[place]
-            which, place = which[same], place[same]
-        rows = {name: some[which] for name, some in rows.items()} | {new: theirs[place]}
-        instants = np.maximum(instants[which], pairs.instants[place])
+            same = rows[new][which] == theirs[position]
+            which, position = which[same], position[same]
+        rows = {name: some[which] for name, some in rows.items()} | {new: theirs[position]}
+        instants = np.maximum(instants[which], pairs.instants[position])
     return rows, instants

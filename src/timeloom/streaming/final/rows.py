@@ -283,9 +283,9 @@ def _with_ends(live: Live, ended: dict[int, int]) -> Live:
     if not ended:
         return live
     numbers = np.fromiter(ended, np.int64, len(ended))
-    places = np.searchsorted(live.numbers, numbers)
-    places[places == live.numbers.size] = 0
-    found = live.numbers[places] == numbers if live.numbers.size else np.zeros(numbers.size, np.bool_)
+    positions = np.searchsorted(live.numbers, numbers)
+    positions[positions == live.numbers.size] = 0
+    found = live.numbers[positions] == numbers if live.numbers.size else np.zeros(numbers.size, np.bool_)
     ends = live.ends.copy()
-    ends[places[found]] = np.fromiter(ended.values(), np.int64, len(ended))[found]
+    ends[positions[found]] = np.fromiter(ended.values(), np.int64, len(ended))[found]
     return live._replace(ends=ends)

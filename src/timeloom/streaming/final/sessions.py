@@ -22,7 +22,7 @@ from timeloom.model.sequenced import CoalesceRequest
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, ticks_of
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.final.rows import Live, Role, StreamRows
-from timeloom.streaming.final.stream import FinalStream, Step, place_of, refuse_late_rows
+from timeloom.streaming.final.stream import FinalStream, Step, position_of, refuse_late_rows
 from timeloom.streaming.guarding import guarded
 from timeloom.streaming.wanted import Columns
 
@@ -85,7 +85,7 @@ class StreamCoalesce(FinalStream):
         if rows.role.arrival != EVENTS:
             over = _endless_known(rows.live, codes, groups, over)
         final = over <= complete
-        leaders = place_of(groups, starts, codes, rows.live.starts)
+        leaders = position_of(groups, starts, codes, rows.live.starts)
         final &= rows.live.numbers[leaders] != GONE
         table = take_rows(rows.live.table.select(list(self._request.by or ())), pa.array(leaders[final]))
         first, last = self.time_columns(starts[final], ends[final])
@@ -115,7 +115,7 @@ class StreamCoalesce(FinalStream):
         rows, codes, endless = rows.keep(kept), codes[kept], endless[kept]
         ended = (rows.live.ends < FOREVER) | (rows.role.arrival != EVENTS)
         numbers, starts, merged = self._merged(rows.live.only(ended), codes[ended])
-        leaders = np.flatnonzero(ended)[place_of(numbers, starts, codes[ended], rows.live.starts[ended])]
+        leaders = np.flatnonzero(ended)[position_of(numbers, starts, codes[ended], rows.live.starts[ended])]
         chosen, new, handles = ~ended, rows.live.ends.copy(), rows.live.numbers.copy()
         chosen[leaders] = True
         new[leaders] = merged

@@ -121,8 +121,8 @@ def _rows(role: Role, count: int, live: pa.Table, held: pa.Table, opened: pa.Tab
         count,
     )
     names = rows.names_of(_rest(opened, 2).columns)
-    places = zip(opened.column(0).to_pylist(), opened.column(1).to_pylist(), strict=True)
-    rows.opened.update(zip(names, places, strict=True))
+    positions = zip(opened.column(0).to_pylist(), opened.column(1).to_pylist(), strict=True)
+    rows.opened.update(zip(names, positions, strict=True))
     return rows
 
 

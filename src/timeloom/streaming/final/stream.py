@@ -276,10 +276,10 @@ def refuse_late_rows(verb: str, arrivals: dict[str, str]) -> None:
 
 def is_among(codes: Ticks, values: Ticks, in_codes: Ticks, in_values: Ticks) -> Mask:
     """Which pairs of a group and a value are among others."""
-    return place_of(codes, values, in_codes, in_values) >= 0
+    return position_of(codes, values, in_codes, in_values) >= 0
 
 
-def place_of(codes: Ticks, values: Ticks, in_codes: Ticks, in_values: Ticks) -> Ticks:
+def position_of(codes: Ticks, values: Ticks, in_codes: Ticks, in_values: Ticks) -> Ticks:
     """Where each pair of a group and a value is first found among others; -1 where it is not."""
     known, ranks = np.unique(np.concatenate([values, in_values]), return_inverse=True)
     folded = np.concatenate([codes, in_codes]) * np.int64(known.size) + ranks
@@ -287,5 +287,5 @@ def place_of(codes: Ticks, values: Ticks, in_codes: Ticks, in_values: Ticks) -> 
     if not len(given):
         return np.full(len(wanted), -1)
     order = np.argsort(given, kind="stable")
-    places = np.minimum(np.searchsorted(given[order], wanted), len(given) - 1)
-    return np.where(given[order][places] == wanted, order[places], -1)
+    positions = np.minimum(np.searchsorted(given[order], wanted), len(given) - 1)
+    return np.where(given[order][positions] == wanted, order[positions], -1)

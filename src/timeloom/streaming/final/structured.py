@@ -145,17 +145,17 @@ def _packed(
     The watermark column itself is left out: Spark would drop late rows by it without a word.
     """
     numbered = frame.toDF(*(f"c{at}" for at in range(len(schema.names))))
-    place = {name: f"c{at}" for at, name in enumerate(schema.names)}
-    casts = [f"CAST({place[name]} AS {kind.simpleString()})" for name, kind in zip(role.keys, kinds, strict=True)]
+    aliases = {name: f"c{at}" for at, name in enumerate(schema.names)}
+    casts = [f"CAST({aliases[name]} AS {kind.simpleString()})" for name, kind in zip(role.keys, kinds, strict=True)]
     text = whole_key(casts, kinds, [f"column {name!r} of the {role.name} stream" for name in role.keys])
     bucket = f"CAST(pmod(xxhash64({text}), {BUCKETS}L) AS INT)" if role.keys else "0"
     chosen = [
         F.expr(bucket).alias("bucket"),
-        *(F.expr(place[name]).alias(f"p{at}") for at, name in enumerate(arrow.names)),
+        *(F.expr(aliases[name]).alias(f"p{at}") for at, name in enumerate(arrow.names)),
     ]
     time = role.times[0]
     if watermark is not None:
-        ticks = column_ticks(place[time], AXES[type(schema[time].dataType)])
+        ticks = column_ticks(aliases[time], AXES[type(schema[time].dataType)])
         instant = F.expr(f"timestamp_micros({ticks})").alias(CLOCK)
         found = numbered.select(*chosen, instant).withWatermark(CLOCK, watermark).drop(CLOCK)
     else:

@@ -15,7 +15,7 @@ FORECAST = "forecast string"
 """The schema of the one row that comes out."""
 
 TICK_BYTES = 32
-"""What a task holds for each row besides its columns: ticks, bits, its place in an order."""
+"""What a task holds for each row besides its columns: ticks, bits, its position in an order."""
 
 TEXT_BYTES = 20
 """What a value without a fixed width is taken to have, as Spark does."""

@@ -41,7 +41,7 @@ class Combining:
             zip(self.names, (self.request.left_period, self.request.right_period), strict=True)
         ):
             rows = table.filter(pc.equal(table[self.tag], side))
-            sides.append(pa.table({name: rows[_place(name, side, period)] for name in names}))
+            sides.append(pa.table({name: rows[_alias(name, side, period)] for name in names}))
         found = ValueSets(sides[0], sides[1], self.request)
         return found.table(self.mode)
 
@@ -66,7 +66,7 @@ def combined(left: DataFrame, right: DataFrame, request: TemporalSetRequest, mod
     return handed_out(result, sides, request.policy)
 
 
-def _place(name: str, side: int, period: Period) -> str:
+def _alias(name: str, side: int, period: Period) -> str:
     """The column in which a period column of a side travels; values travel under their own names."""
     return f"{side} {name}" if name in period.columns else name
 
@@ -78,10 +78,10 @@ def _periods(side: JudgedFrame, number: int) -> list[T.StructField]:
 def _stacked(side: JudgedFrame, fields: list[T.StructField], number: int) -> DataFrame:
     """The rows of a side with the columns of both."""
     rows = admitted_rows(side)
-    places = {_place(name, number, side.period): f"c{at}" for at, name in enumerate(side.schema.names)}
+    aliases = {_alias(name, number, side.period): f"c{at}" for at, name in enumerate(side.schema.names)}
     rows = rows.toDF(*(f"c{at}" for at in range(len(side.schema))))
     columns = [F.lit(number).cast("int")]
     for field in fields[1:]:
-        known = places.get(field.name)
+        known = aliases.get(field.name)
         columns.append((F.lit(None) if known is None else F.col(known)).cast(field.dataType))
     return rows.select(*columns).toDF(*(field.name for field in fields))

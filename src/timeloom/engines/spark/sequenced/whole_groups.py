@@ -60,14 +60,14 @@ def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Wor
     refuse_groups_in_pipeline()
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
-    places = {name: f"c{position}" for position, name in enumerate(schema.names)}
-    keys = [F.col(places[name]) for name in by] or [F.lit(0).alias("all")]
+    aliases = {name: f"c{position}" for position, name in enumerate(schema.names)}
+    keys = [F.col(aliases[name]) for name in by] or [F.lit(0).alias("all")]
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
 
     def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
         return task(group)
 
-    found = rows.toDF(*places.values()).groupBy(*keys).applyInArrow(run, numbered)
+    found = rows.toDF(*aliases.values()).groupBy(*keys).applyInArrow(run, numbered)
     return found.toDF(*result.names)
 
 

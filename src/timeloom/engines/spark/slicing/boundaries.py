@@ -103,7 +103,7 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
 
 
 def _between_ticks(points: NDArray[np.int64], before: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places within a tick that has several rows moved to its nearer end: where it begins, or where the next does."""
+    """Positions within a tick of several rows moved to its nearer end: where it begins, or where the next does."""
     first, after = (np.searchsorted(points, points[at], side=side) for side in ("left", "right"))
     last = after.clip(max=points.size - 1)
     nearer: NDArray[np.int64] = np.where(2 * before[at] > before[first] + before[last], last, first)
