@@ -8,8 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from timeloom.bitemporal.merging import Merging, latest_tick
-from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
+from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.sequenced.whole_groups import empty_table, in_utc, written
+from timeloom.engines.spark.sequenced.whole_partitions import Side, cogrouped
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.model.merge import MergeRequest
 
@@ -38,8 +39,7 @@ class MergeTask:
 
 def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> DataFrame:
     """The history after the changes. Nothing runs before an action."""
-    refuse_groups_in_pipeline()
-    ours, theirs = history.schema, feed.schema
+    ours, theirs = known_schema(history, "history"), known_schema(feed, "feed")
     for schema, side in ((ours, "history"), (theirs, "feed")):
         refuse_repeated(schema.names, side)
     periods = [*request.sys_period.columns, *request.app_period.columns]
@@ -57,12 +57,17 @@ def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> 
     ]
     task = MergeTask(merging, (tuple(ours.names), tuple(theirs.names)), ours)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(ours)])
-
-    def run(versions: pa.Table, changed: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
-        return task(versions, changed)
-
-    sides = left.groupBy(groups[0]).cogroup(changes.groupBy(groups[1]))
-    return sides.applyInArrow(run, numbered).toDF(*ours.names)
+    reached_kinds = [ours[name].dataType for name in request.sys_period.columns]
+    sides = (
+        Side(left, list(aliases[0].values()), [field.dataType for field in ours], [groups[0]]),
+        Side(
+            changes,
+            [*aliases[1].values(), *(f"reached{at}" for at in range(len(reached)))],
+            [*(field.dataType for field in theirs), *reached_kinds],
+            [groups[1]],
+        ),
+    )
+    return cogrouped(sides, task, numbered).toDF(*ours.names)
 
 
 def _group(keys: list[Column], schema: T.StructType, names: tuple[str, ...]) -> Column:

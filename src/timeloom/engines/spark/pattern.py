@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.joins.chains import ticks_of
-from timeloom.engines.spark.cluster.pipelines import known_schema
+from timeloom.engines.spark.cluster.pipelines import knowing, known_schema
+from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns
-from timeloom.engines.spark.join import join
+from timeloom.engines.spark.join import planned
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.model.box import Box
@@ -31,9 +32,13 @@ def pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Any:
     first, steps = request.pattern.steps(axis)
     found = _renamed(frames[first], first, schemas[first], request)
     for step in steps:
-        found = join(found, _renamed(frames[step.name], step.name, schemas[step.name], request), _joined(step, request))
+        joined = planned(
+            found, _renamed(frames[step.name], step.name, schemas[step.name], request), _joined(step, request)
+        )
+        found = answer(joined.frame(), joined.inputs.sides.both, request.policy)
         for other in step.residuals:
             found = found.where(_condition(other, schemas, request, axis))
+        found = knowing(found, joined.schema)
     chosen = [F.col(_quoted(_name(table, column, request))).alias(name) for name, (table, column) in output.items()]
     return found.select(*chosen)
 
@@ -71,7 +76,11 @@ def _name(table: str, column: str, request: PatternRequest) -> str:
 
 
 def _renamed(frame: DataFrame, table: str, schema: T.StructType, request: PatternRequest) -> DataFrame:
-    return frame.toDF(*(_name(table, name, request) for name in schema.names))
+    fields = [
+        T.StructField(_name(table, field.name, request), field.dataType, field.nullable, field.metadata)
+        for field in schema
+    ]
+    return knowing(frame.toDF(*(field.name for field in fields)), T.StructType(fields))
 
 
 def _period(table: str, request: PatternRequest) -> Period:

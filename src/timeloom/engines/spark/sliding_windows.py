@@ -6,6 +6,7 @@ nothing is shuffled; measures that cannot be put together from parts take the ro
 
 from collections.abc import Iterator
 from functools import partial, reduce
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.counts.aggregates import values_of
-from timeloom.engines.spark.cluster.pipelines import known_schema, refuse_groups_in_pipeline
+from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
+from timeloom.engines.spark.sequenced.whole_partitions import grouped
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.engines.timelines.measure_task import Sweep, Task
@@ -137,7 +139,6 @@ class Plan:
         """Measures that need all rows of a step at once."""
         if not self.whole:
             return None
-        refuse_groups_in_pipeline()
         for measure in self.whole:
             if measure.aggregate is not None and measure.aggregate.order == "decisive":
                 raise UsageError(
@@ -150,13 +151,15 @@ class Plan:
 
         columns = list(dict.fromkeys(measure.column for measure in self.whole if measure.column is not None))
 
-        def whole_step(rows: pa.Table) -> pa.Table:
-            values = rows.drop_columns(["c0"]).rename_columns(columns)
-            found = _whole_step(values, measures, kinds)
-            return pa.Table.from_arrays([rows["c0"][:1], *found], names=schema.names)
+        def whole_steps(rows: pa.Table) -> pa.Table:
+            found = []
+            for step, mine in _by_step(rows):
+                values = _whole_step(mine.rename_columns(columns), measures, kinds)
+                found.append(pa.Table.from_arrays([step, *values], names=schema.names))
+            return pa.concat_tables(found)
 
         inner = [f"v{number}" for number in range(len(columns))]
-        return self.members(columns, inner).groupBy("c0").applyInArrow(whole_step, schema)
+        return grouped(self.members(columns, inner), [F.col("c0")], whole_steps, schema)
 
     def _finished(self, measure: Measure) -> Column:
         """A measure from its parts, or as it was computed from rows."""
@@ -227,6 +230,15 @@ def _part(part: Part, swept: Sweep, counts: Ticks, values: pa.Array) -> pa.Array
     if part.kind in EXTREMES:
         return extreme(Task(swept, values), part.measure, least=part.kind is PartKind.LEAST)
     return added_values(part, StepSums(swept), counts, values)
+
+
+def _by_step(rows: pa.Table) -> "Iterator[tuple[pa.Array, pa.Table]]":
+    """The steps of some rows, as arrays of one value, and the other columns of the rows of each."""
+    ordered = rows.sort_by("c0").combine_chunks()
+    steps, values = ordered["c0"].combine_chunks(), ordered.drop_columns(["c0"])
+    edges = np.flatnonzero(np.diff(steps.to_numpy(), prepend=-1, append=-1))
+    for begin, end in pairwise(edges.tolist()):
+        yield steps.slice(begin, 1), values.slice(begin, end - begin)
 
 
 def _whole_step(rows: pa.Table, measures: tuple[Measure, ...], kinds: list[pa.DataType]) -> list[pa.Array]:

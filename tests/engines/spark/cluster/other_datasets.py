@@ -20,6 +20,34 @@ def sent_to_all():
     return tl.join(*told(), "during", how="full", strategy="broadcast")
 
 
+@dp.materialized_view
+def in_force():
+    return tl.as_of(*told(), at="start")
+
+
+@dp.materialized_view
+def laid_out():
+    return tl.lanes(told()[1])
+
+
+@dp.materialized_view
+def faults():
+    return tl.check(told()[1], by="who", gaps=True)
+
+
+@dp.materialized_view
+def in_a_row():
+    calls, shifts = told()
+    return tl.pattern({"a": calls, "b": shifts, "c": calls}, [("a", "during", "b"), ("a", "before", "c")])
+
+
+@dp.materialized_view
+def unanswered():
+    calls, shifts = (table.select("start", "end") for table in told())
+    times = "start timestamp_ntz, end timestamp_ntz"
+    return tl.temporal_except(tl.with_schema(calls, times), tl.with_schema(shifts, times))
+
+
 def refusal(verb, *args):
     try:
         verb(*args)
@@ -31,5 +59,6 @@ def refusal(verb, *args):
 @dp.materialized_view
 def refusals():
     untold = refusal(tl.coalesce, spark.read.table("shifts"))
-    groups = refusal(tl.as_of, *told())
-    return spark.range(1).select(F.lit(untold).alias("untold"), F.lit(groups).alias("groups"))
+    tables = {"calls": told()[0], "shifts": spark.read.table("shifts")}
+    pattern = refusal(tl.pattern, tables, [("calls", "during", "shifts")])
+    return spark.range(1).select(F.lit(untold).alias("untold"), F.lit(pattern).alias("pattern"))

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -59,10 +60,17 @@ def test_a_pipeline_of_spark_writes_what_the_local_engine_finds(datasets):
     assert rows(datasets["presence"]) == rows(tl.coalesce(shifts))
     assert sorted(datasets["at_noon"]["who"].to_pylist()) == ["Ann", "Bob"]
     assert rows(datasets["sent_to_all"]) == rows(tl.join(calls, shifts, "during", how="full"))
-    untold, groups = (datasets["refusals"][name][0].as_py() for name in ("untold", "groups"))
+    assert rows(datasets["in_force"]) == rows(tl.as_of(calls, shifts, at="start"))
+    assert rows(datasets["laid_out"]) == rows(tl.lanes(shifts))
+    assert rows(datasets["faults"]) == rows(tl.check(shifts, by="who", gaps=True))
+    relations = [("a", "during", "b"), ("a", "before", "c")]
+    assert rows(datasets["in_a_row"]) == rows(tl.pattern({"a": calls, "b": shifts, "c": calls}, relations))
+    times = ["start", "end"]
+    assert rows(datasets["unanswered"]) == rows(tl.temporal_except(calls.select(times), shifts.select(times)))
+    untold, pattern = (datasets["refusals"][name][0].as_py() for name in ("untold", "pattern"))
     assert "columns of the input table are not known" in untold
     assert "tl.with_schema(df, " in untold
-    assert "call it on the tables that the pipeline has written" in groups
+    assert "columns of the shifts table are not known" in pattern
 
 
 @pytest.fixture
@@ -74,6 +82,12 @@ def defining(monkeypatch):
 
 LEFT = pa.table({"a": [1, 2, 3, 4], "k": ["x", "y", "x", None], "start": [0, 3, 5, 9], "end": [4, 6, 9, 12]})
 RIGHT = pa.table({"b": [1, 2, 3], "k": ["x", "x", "y"], "start": [1, 4, 20], "end": [5, 7, 22]})
+VALUES, OTHERS = LEFT.select(["k", "start", "end"]), RIGHT.select(["k", "start", "end"])
+HISTORY = LEFT.slice(0, 3).rename_columns(["a", "k", "sys_start", "sys_end"]).append_column("app_start", [[0, 1, 2]])
+HISTORY = HISTORY.append_column("app_end", [[9, 9, 9]])
+VERSIONS = HISTORY.set_column(3, "sys_end", pa.array([4, None, None], pa.int64()))
+FEED = pa.table({"k": ["x", "z"], "op": ["update", "insert"], "sys": [20, 21], "app_start": [1, 2], "app_end": [3, 4]})
+FEED = FEED.append_column("a", [[7, 8]])
 VERBS = {
     "slices": lambda left, right: tl.join(left, right, "intersects"),
     "keys": lambda left, right: tl.join(left, right, "intersects", on="k", how="full"),
@@ -88,7 +102,31 @@ VERBS = {
     "gaps": lambda left, right: tl.gaps(right, within=(0, 30)),
     "stab": lambda left, right: tl.stab(left, at=3),
     "split": lambda left, right: tl.split(left, every=2),
+    "as_of": lambda left, right: tl.as_of(left, right, at="start", on="k"),
+    "as_of without keys": lambda left, right: tl.as_of(left, right, at="start", direction="nearest"),
+    "nearest": lambda left, right: tl.nearest(left, right, k=2, on="k"),
+    "nearest without keys": lambda left, right: tl.nearest(left, right, how="left", max_distance=2),
+    "lanes": lambda left, right: tl.lanes(left),
+    "lanes by": lambda left, right: tl.lanes(left, by="k"),
+    "check": lambda left, right: tl.check(left, by="k", gaps=True, duplicates=True),
+    "temporal_union": lambda left, right: tl.temporal_union(_as(left, VALUES), _as(left, OTHERS)),
+    "temporal_intersect": lambda left, right: tl.temporal_intersect(_as(left, VALUES), _as(left, OTHERS)),
+    "temporal_except": lambda left, right: tl.temporal_except(_as(left, VALUES), _as(left, OTHERS), all=True),
+    "sessions": lambda left, right: tl.coalesce(left, by="k", max_gap=1),
+    "buckets": lambda left, right: tl.temporal_aggregate(left, {"n": "count", "busy": "covered"}, every=5, by="k"),
+    "windows": lambda left, right: tl.sliding_windows(
+        _as(left, HISTORY), tl.Slide(0, 4, 1), tl.Slide(0, 4, 2), steps=5, select={"n": "count", "m": ("a", np.median)}
+    ),
+    "merge": lambda left, right: tl.merge(_as(left, VERSIONS), _as(left, FEED), "k"),
+    "pattern": lambda left, right: tl.pattern(
+        {"a": left, "b": right, "c": left}, [("a", "intersects", "b"), ("b", "before", "c")]
+    ),
 }
+
+
+def _as(left, table):
+    """Another table, of the same kind."""
+    return table if isinstance(left, pa.Table) else left.sparkSession.createDataFrame(table)
 
 
 def _broadcast(left):
@@ -106,13 +144,6 @@ def test_nothing_is_asked_where_datasets_are_defined(spark, defining, monkeypatc
     frame = spark.createDataFrame(LEFT)
     monkeypatch.setattr(type(frame), "explain", lambda *_, **__: pytest.fail("a plan was looked at"))
     tl.join(frame, frame, "intersects", how="full", suffixes=("_l", "_r"))
-
-
-def test_groups_are_refused_where_datasets_are_defined(spark, defining):
-    frame = spark.createDataFrame(LEFT)
-    for verb in (tl.lanes, tl.check):
-        with pytest.raises(tl.UsageError, match=r"whole groups.*tl\.with_schema.*has written"):
-            verb(frame)
 
 
 def test_outside_of_a_pipeline_nothing_changes():

@@ -48,15 +48,6 @@ def known_schema(frame: DataFrame, side: str) -> T.StructType:
         ) from error
 
 
-def refuse_groups_in_pipeline() -> None:
-    """Refuse what hands groups to Python: Spark looks at such plans when it receives them, before datasets exist."""
-    if in_pipeline():
-        raise UsageError(
-            "this verb hands whole groups to Python, which Spark cannot plan in dataset functions of a pipeline, also "
-            "where tl.with_schema tells the columns; call it on the tables that the pipeline has written"
-        )
-
-
 def told(frame: DataFrame, schema: T.StructType) -> DataFrame:
     """A DataFrame with exactly these columns that knows so. ``DataFrame.to`` would do, but has its plan looked at."""
     fields = [T.StructField(field.name, field.dataType, metadata=field.metadata) for field in schema]
@@ -66,12 +57,12 @@ def told(frame: DataFrame, schema: T.StructType) -> DataFrame:
             for field in fields
         )
     )
-    return _knowing(found, T.StructType(fields))
+    return knowing(found, T.StructType(fields))
 
 
 def nested(frame: DataFrame) -> DataFrame:
     """The rows in one column, so that it is known which columns there are."""
-    return _knowing(frame.select(F.struct("*").alias(ROW)), T.StructType([T.StructField(ROW, T.StructType())]))
+    return knowing(frame.select(F.struct("*").alias(ROW)), T.StructType([T.StructField(ROW, T.StructType())]))
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ class Unnested:
             yield pa.RecordBatch.from_struct_array(batch.column(0))
 
 
-def _knowing(frame: DataFrame, schema: T.StructType) -> DataFrame:
+def knowing(frame: DataFrame, schema: T.StructType) -> DataFrame:
     """Note the columns where a DataFrame of Connect does itself, once it has asked. Classic ones ask nobody."""
     if hasattr(frame, _KNOWN):
         setattr(frame, _KNOWN, schema)

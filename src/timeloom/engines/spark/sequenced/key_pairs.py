@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
 from timeloom.engines.spark.cluster.versions import from_arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
@@ -21,6 +20,7 @@ from timeloom.engines.spark.sequenced.whole_groups import (
     ordering,
     written,
 )
+from timeloom.engines.spark.sequenced.whole_partitions import Side, cogrouped
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import AsOfRequest, NearestRequest
 
@@ -51,7 +51,6 @@ def paired(
     left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work, slices: int | None = None
 ) -> Any:
     """Run a local verb key by key; large keys are cut by time."""
-    refuse_groups_in_pipeline()
     sides = aligned(
         judge_frame(left, request.left_period, "left", request.policy),
         judge_frame(right, request.right_period, "right", request.policy),
@@ -63,31 +62,26 @@ def paired(
     orders = tuple(ordering(sides[0].schema)), tuple(ordering(sides[1].schema))
     task = PairWork(work, names, orders, result)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    grouped = _grouped(sides, request, slices)
-
-    def run(ours: pa.Table, theirs: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
-        return task(ours, theirs)
-
-    found = grouped[0].cogroup(grouped[1]).applyInArrow(run, numbered)
+    found = cogrouped(_grouped(sides, request, slices), task, numbered)
     return handed_out(found.toDF(*result.names), sides, request.policy)
 
 
 def _grouped(
     sides: tuple[JudgedFrame, JudgedFrame], request: AsOfRequest | NearestRequest, slices: int | None
-) -> "list[GroupedData]":
+) -> tuple[Side, Side]:
     """The rows of both sides, by key, and by slice if keys are cut."""
     cut = KeySlices.of(sides, request.keys, slices)
-    found = []
+    found: list[Side] = []
     for at, (side, keys) in enumerate(zip(sides, (request.keys.left, request.keys.right), strict=True)):
         by = [F.col(side.column(name)) for name in keys]
         if cut is None:
             rows = side.rows
-            by = by or [F.lit(0).alias("all")]
         else:
             rows = cut.placed(0).drop("tick") if at == 0 else _reached(cut, request)
             by.append(F.col(SLICE))
-        found.append(rows.groupBy(*by))
-    return found
+        names = [side.column(name) for name in side.schema.names]
+        found.append(Side(rows, names, [field.dataType for field in side.schema], by))
+    return found[0], found[1]
 
 
 def _reached(cut: KeySlices, request: AsOfRequest | NearestRequest) -> DataFrame:

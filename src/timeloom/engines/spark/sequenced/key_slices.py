@@ -13,6 +13,7 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from timeloom.engines.spark.cluster.pipelines import in_pipeline
 from timeloom.engines.spark.cluster.readings import read_alike
 from timeloom.engines.spark.columns.keys import key_hashes
 from timeloom.engines.spark.columns.validity import JudgedFrame
@@ -37,7 +38,9 @@ class KeySlices:
 
     @classmethod
     def of(cls, sides: tuple[JudgedFrame, JudgedFrame], keys: Keys, slices: int | None = None) -> "KeySlices | None":
-        """How two sides are cut; None if they are not, because they are small, or may change when they are sampled."""
+        """How two sides are cut; None if they are not: they are small, may change, or nobody may look at them."""
+        if in_pipeline():
+            return None
         frames = [side.all_rows for side in sides]
         slicing = Slicing.of(frames[0].sparkSession, frames, slices, grouped=bool(keys))
         if slicing.slices == 1 or not read_alike(sides):

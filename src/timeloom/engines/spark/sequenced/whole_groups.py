@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.engines.spark.cluster.pipelines import refuse_groups_in_pipeline
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
+from timeloom.engines.spark.sequenced.whole_partitions import grouped
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.policy import Policy
 
@@ -56,19 +56,13 @@ class GroupWork:
 
 
 def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Work, order: Sequence[str]) -> DataFrame:
-    """Run a local verb on each group of rows."""
-    refuse_groups_in_pipeline()
+    """Run a local verb on each group of rows; it must take many groups at once, too."""
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
     aliases = {name: f"c{position}" for position, name in enumerate(schema.names)}
-    keys = [F.col(aliases[name]) for name in by] or [F.lit(0).alias("all")]
+    keys = [F.col(aliases[name]) for name in by]
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-
-    def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
-        return task(group)
-
-    found = rows.toDF(*aliases.values()).groupBy(*keys).applyInArrow(run, numbered)
-    return found.toDF(*result.names)
+    return grouped(rows.toDF(*aliases.values()), keys, task, numbered).toDF(*result.names)
 
 
 def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:
