@@ -48,6 +48,27 @@ def test_few_periods_are_bars_in_lanes_and_open_ends_reach_beyond_all():
     assert "3 rows in 2 lanes" in repr(plot)
 
 
+def test_labels_of_times_tell_the_day():
+    times = np.arange("2024-01-01T06", "2024-01-11T06", 6, "datetime64[h]").astype("datetime64[us]")
+    plot = tl.plot(pa.table({"start": times[:-1], "end": times[1:], "who": ["Ann"] * (len(times) - 1)}))
+    assert [day for day in ("2 Jan 2024", "4 Jan", "10 Jan") if f">{day}</text>" not in plot.svg()] == []
+    assert ">12:00</text>" not in plot.svg()
+
+
+def test_a_value_over_time_is_drawn_as_steps():
+    depths = tl.depth(SHIFTS)
+    plot = tl.plot(depths)
+    assert (plot.kind, [row["value"] for row in values(plot)]) == ("steps", depths["depth"].to_pylist())
+    for lanes in (
+        tl.plot(depths, kind="lanes"),
+        tl.plot(SHIFTS),
+        tl.plot(pa.table({"n": [1], "start": [1], "end": [2]})),
+    ):
+        assert lanes.kind == "lanes"
+    overlapping = pa.table({"start": [0, 1], "end": [5, 6], "n": [1, 2]})
+    assert tl.plot(overlapping).kind == "lanes"
+
+
 def test_groups_have_lanes_of_their_own_with_their_names():
     rows = pa.table({"room": ["b", None, "b", "'a\"]"], "start": [0, 0, 1, 0], "end": [4, 2, 3, 9]})
     plot = tl.plot(rows, by="room", color="room")

@@ -56,7 +56,8 @@ def plot(
         active rows. ``"pairs"``: what a join returns, the rows of both sides as bars, each pair joined by a line.
         ``"steps"``: a value over time. ``"histogram"``: how many rows have a value. ``"rectangles"``:
         rows with two times. ``"auto"``: rectangles if the table has system and application time, steps with ``value``,
-        a histogram with ``value`` if there is no period, pairs if there is a right period, else lanes.
+        or if the only other column has numbers and no two periods overlap; a histogram with ``value`` if there is no
+        period, pairs if there is a right period, else lanes.
     value
         The numeric column of steps and histograms.
     color
@@ -89,6 +90,9 @@ def plot(
     chosen = kind if kind != "auto" else _fitting(names, value, color or by, own, right, both)
     if chosen in ("steps", "histogram") and value is None:
         raise UsageError(f"kind={chosen!r} needs value=, the numeric column to draw")
+    if kind == "auto" and chosen == "lanes" and color is None and by is None:
+        value = _timeline(df, own)
+        chosen = "lanes" if value is None else "steps"
     _refuse_unused(chosen, {"value": value, "color": color, "by": by, "window": window})
     require_columns(names, [column for column in (value, color, by) if column is not None], "input")
     size = (title, width, height)
@@ -127,6 +131,22 @@ def _fitting(
     if has(*both):
         return "rectangles"
     return "pairs" if has(period, right) and told_apart is None else "lanes"
+
+
+def _timeline(df: Any, period: Period) -> str | None:
+    """The column of numbers if a table is a value over time: it has no other column, and no two periods overlap."""
+    table = _few(df) if is_spark(df) else to_arrow(df, "input")[0]
+    others = [] if table is None else [field for field in table.schema if field.name not in period.columns]
+    if len(others) != 1 or not _is_number(others[0].type) or len(period.columns) < 2:
+        return None
+    times = read_times(table, period)
+    order = np.argsort(times.starts, kind="stable")
+    apart = times.ends[order][:-1] <= times.starts[order][1:]
+    return others[0].name if len(order) > 1 and apart.all() else None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _frame(size: tuple[str | None, int, int | None], title: str, subtitle: str) -> specs.Frame:
@@ -233,7 +253,7 @@ def _band(df: Any, value: str, period: Period, size: Any, kind: str, more: str =
 
 def _numbers(table: pa.Table, value: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
     kind = table[value].type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not _is_number(kind):
         raise InvalidInputError(f"column {value!r} is {kind}; expected numbers to draw")
     return np.asarray(table[value].cast(pa.float64(), safe=False).combine_chunks(), np.float64)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeloom.model.ticks import Axis
+from timeloom.report.pictures.calendar import ticks
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 BLUE, WINDOW = "#3b6fb6", "#d95f02"
@@ -13,18 +14,6 @@ ROOMY = {"labelFlush": False, "labelSeparation": 10, "titlePadding": 10}
 
 LANE, MOST_COLOURS = 18, 20
 """The height of a lane, and how many values may have a colour each."""
-
-CALENDAR = {
-    "year": "%Y",
-    "quarter": "%b",
-    "month": "%b",
-    "week": "%-d %b",
-    "date": "%-d %b",
-    "hours": "%H:%M",
-    "minutes": "%H:%M",
-    "seconds": "%H:%M:%S",
-}
-"""How ticks are written, by what they begin."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class Frame:
         }
 
 
-def time_field(name: str, axis: Axis, title: str) -> dict[str, Any]:
+def time_field(name: str, axis: Axis, title: str, rows: list[dict[str, Any]], end: str = "end") -> dict[str, Any]:
     """A channel of times: calendar ticks for dates and timestamps, numbers for integers."""
     if axis is Axis.INTEGER:
         return {
@@ -64,8 +53,18 @@ def time_field(name: str, axis: Axis, title: str) -> dict[str, Any]:
         "type": "temporal",
         "title": title,
         "scale": {"type": "utc", "nice": False},
-        "axis": {"format": CALENDAR, **ROOMY},
+        "axis": {**_calendar([float(row[column]) for row in rows for column in (name, end)]), **ROOMY},
     }
+
+
+def _calendar(times: list[float]) -> dict[str, Any]:
+    """Ticks on borders of the calendar, with labels that tell the day as well as the hour."""
+    if not times:
+        return {}
+    found = ticks(int(min(times) * 1000), int(max(times) * 1000), is_time=True)
+    labels = {f"{tick.at / 1000:.15g}": tick.label for tick in found}
+    written = f"{json.dumps(labels)}[time(datum.value)]"
+    return {"values": [tick.at / 1000 for tick in found], "labelExpr": written, "labelOverlap": "greedy"}
 
 
 def lanes(
@@ -79,7 +78,7 @@ def lanes(
     """Bars in lanes; groups have their names beside their first."""
     deepest = max((row["lane"] for row in rows), default=0) + 1
     encoding: dict[str, Any] = {
-        "x": time_field("start", axis, " – ".join(names)),
+        "x": time_field("start", axis, " – ".join(names), rows),
         "x2": {"field": "end"},
         "y": {"field": "lane", "type": "ordinal", "title": None, "axis": _named_lanes(groups or {})},
         "tooltip": [{"field": name} for name in (rows[0] if rows else {}) if name not in ("start", "end", "lane")],
@@ -110,7 +109,7 @@ def pairs(
 ) -> Any:
     """Bars of both sides in lanes of their own, one above the other, and a line for each pair."""
     deepest = max((bar["lane"] for bar in bars), default=0) + 1
-    x = time_field("start", axis, "")
+    x = time_field("start", axis, "", bars)
     y = {"field": "lane", "type": "quantitative", "axis": None, "scale": {"domain": [deepest, -1], "nice": False}}
     joined = {
         "mark": {"type": "rule", "color": "#8a94a0", "strokeWidth": 1, "opacity": 0.7},
@@ -143,7 +142,7 @@ def pairs(
 
 def steps(frame: Frame, rows: list[dict[str, Any]], axis: Axis, names: tuple[str, str], value: str) -> Any:
     """A line of steps, filled to zero; where rows are reduced, the band between least and greatest, darker."""
-    x = {"x": time_field("start", axis, " – ".join(names)), "x2": {"field": "end"}}
+    x = {"x": time_field("start", axis, " – ".join(names), rows), "x2": {"field": "end"}}
     reduced = bool(rows) and "least" in rows[0]
     low, high = ("least", "greatest") if reduced else ("value", "value")
     levels = _levels([float(row[name]) for row in rows for name in (low, high)])
@@ -211,9 +210,9 @@ def rectangles(
 ) -> Any:
     """Versions over two axes, each from when to when it was believed and held; a window drawn over them."""
     encoding = {
-        "x": time_field("sys_start", axes[0], names[0]),
+        "x": time_field("sys_start", axes[0], names[0], rows, "sys_end"),
         "x2": {"field": "sys_end"},
-        "y": time_field("app_start", axes[1], names[1]),
+        "y": time_field("app_start", axes[1], names[1], rows, "app_end"),
         "y2": {"field": "app_end"},
     }
     drawn = {
