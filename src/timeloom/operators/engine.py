@@ -144,8 +144,8 @@ def engine_of(inputs: Mapping[str, object]) -> Engine:
         from timeloom.engines.spark import SparkEngine
         from timeloom.engines.spark.cluster.interpreter import use_own_python
 
-        first = next(frame for frame in inputs.values() if is_spark(frame))
-        use_own_python(first.sparkSession)  # type: ignore[attr-defined]
+        frames: list[Any] = [frame for frame in inputs.values() if is_spark(frame)]
+        use_own_python(frames[0].sparkSession, frames)
         return SparkEngine()
     from timeloom.engines.local import LocalEngine
 

@@ -88,7 +88,7 @@ def merge(
         from timeloom.bitemporal.merged_frames import merge_frames
         from timeloom.engines.spark.cluster.interpreter import use_own_python
 
-        use_own_python(history.sparkSession)
+        use_own_python(history.sparkSession, (history, feed))
         return merge_frames(history, feed, request)
     (versions, restore), (changes, _) = to_arrow(history, "history"), to_arrow(feed, "feed")
     return restore(Merging(request)(versions, changes))

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from timeloom.engines.spark.cluster import interpreter
@@ -61,6 +62,22 @@ def test_on_connect_a_python_that_has_all_is_fine(connect, tmp_path, monkeypatch
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     interpreter.use_own_python(connect)
+
+
+def test_rows_that_a_broken_python_would_write_are_refused(monkeypatch, spark, tmp_path):
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    context = SimpleNamespace(pythonExec="python3", master="local[2]")
+    monkeypatch.setattr(interpreter, "_classic_context", lambda spark: context)
+    interpreter._starts.cache_clear()
+    session = SimpleNamespace(conf={})
+    with pytest.raises(UsageError, match=r"made from a list of rows.*set PYSPARK_PYTHON=.*make the table from Arrow"):
+        interpreter.use_own_python(session, [spark.createDataFrame([(1, 2)], "start int, end int")])
+    interpreter.use_own_python(session, [spark.createDataFrame(pa.table({"start": [1], "end": [2]}))])
+    assert context.pythonExec == sys.executable
+    interpreter._starts.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,21 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from timeloom.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 DEFAULT = "python3"
 CHOSEN = ("spark.sql.execution.pyspark.python", "spark.pyspark.python")
 """Settings by which a user names the workers' Python; the first also holds in a session that runs already."""
+
+_OF_PYTHON = "LogicalRDD"
+"""What plans call rows that were handed to Spark one by one."""
 
 _NEEDED = ("timeloom", "numba", "numpy", "pyarrow")
 _QUESTION = f"""
@@ -27,13 +31,18 @@ print(sys.version_info[:2] == {sys.version_info[:2]}, all(importlib.util.find_sp
 """
 
 
-def use_own_python(spark: "SparkSession") -> None:
-    """Let workers on this machine run the program's Python; where that cannot be arranged, say what to set."""
+def use_own_python(spark: "SparkSession", frames: "Iterable[DataFrame]" = ()) -> None:
+    """Let workers on this machine run the program's Python; where that cannot be arranged, say what to set.
+
+    It cannot for rows that were handed to Spark one by one before: Spark has noted which Python writes them.
+    """
     if os.environ.get("PYSPARK_PYTHON"):
         return
     context = _classic_context(spark)
     if context is not None:
         if context.pythonExec == DEFAULT and context.master.startswith("local") and not _chosen(spark):
+            if not _starts(DEFAULT):
+                _refuse_rows_of_python(frames)
             context.pythonExec = sys.executable
     elif "SPARK_LOCAL_REMOTE" in os.environ and not _chosen(spark):
         _require(os.environ.get("PYSPARK_DRIVER_PYTHON") or DEFAULT)
@@ -52,6 +61,32 @@ def _chosen(spark: "SparkSession") -> bool:
 
 
 @cache
+def _starts(command: str) -> bool:
+    """Whether a command is a Python of the version of this one."""
+    path = shutil.which(command)
+    if path is None or os.path.dirname(path) == os.path.dirname(sys.executable):
+        return path is not None
+    return _answer(path).startswith("True")
+
+
+def _refuse_rows_of_python(frames: "Iterable[DataFrame]") -> None:
+    """Refuse DataFrames whose rows a Python must write that is none, or another version."""
+    from timeloom.engines.spark.cluster.readings import optimized
+
+    if any(_OF_PYTHON in optimized(frame) for frame in frames):
+        raise UsageError(
+            f"a table was made from a list of rows, which Spark lets {DEFAULT!r} write, and that is "
+            f"{shutil.which(DEFAULT)!r}: no Python, or another version than this program; set "
+            f'PYSPARK_PYTHON="{sys.executable}" before the session starts, or make the table from Arrow: '
+            "spark.createDataFrame(pyarrow.table({...}))"
+        )
+
+
+def _answer(path: str) -> str:
+    return subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, check=False).stdout.strip()
+
+
+@cache
 def _require(command: str) -> None:
     """Refuse to make plans for workers that cannot run them."""
     path = shutil.which(command)
@@ -59,7 +94,7 @@ def _require(command: str) -> None:
         return
     answer = ""
     if path is not None:
-        answer = subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, check=False).stdout.strip()
+        answer = _answer(path)
     if answer != "True True":
         found = f"{command!r}, which is {path!r}" if path else f"{command!r}, which is not in the path"
         raise UsageError(
