@@ -42,8 +42,8 @@ pictures: $(READY) ## make the pictures of the documentation anew, from the code
 lowest: $(READY) ## try the lowest versions that pyproject.toml allows, in an environment of their own
 	@bash scripts/lowest.sh "$(BIN)" "$(VENV)-lowest"
 
-oldest: $(READY) ## try the Spark engine on the oldest PySpark that pyproject.toml allows, in an environment of its own
-	@bash scripts/oldest.sh "$(BIN)" "$(VENV)-oldest"
+oldest: $(READY) ## try the Spark engine on the oldest PySpark that is supported, or on another: make oldest VERSION=4.2
+	@bash scripts/oldest.sh "$(BIN)" "$(VENV)-oldest" $(VERSION)
 
 bench: $(READY) ## run the benchmarks against peers and write a table of ratios
 	@$(BIN)/python -m benchmarks

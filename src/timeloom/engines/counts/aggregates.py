@@ -106,7 +106,7 @@ def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) 
     What is looked for is the least code, where codes are positions in sorted order.
     """
     try:
-        order = np.asarray(pc.sort_indices(array, null_placement="at_end")).astype(np.int64)
+        order = np.asarray(pc.sort_indices(array)).astype(np.int64)
     except pa.ArrowException as error:
         raise _unfit(array.type, wanted) from error
     codes = np.empty(len(array), np.int64)

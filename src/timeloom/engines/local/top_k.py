@@ -40,5 +40,5 @@ def dense_ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
         values = np.asarray(pc.fill_null(array, 0.0), np.float64) + 0.0
         ranks = np.unique(values, return_inverse=True)[1] + 1
     else:
-        ranks = np.asarray(pc.rank(array, sort_keys="ascending", null_placement="at_start", tiebreaker="dense"))
+        ranks = np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense"))
     return np.where(np.asarray(array.is_null()), 0, ranks).astype(np.int64)

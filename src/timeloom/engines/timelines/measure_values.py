@@ -134,7 +134,7 @@ def order_codes(column: pa.Array, measure: Measure) -> Ticks:
         bits = values.view(np.int64)
         return np.where(np.isnan(values), MAX_TICK, np.where(bits < 0, bits ^ np.int64(MAX_TICK), bits))
     try:
-        order = np.asarray(pc.sort_indices(column, null_placement="at_end"))
+        order = np.asarray(pc.sort_indices(column))
     except pa.ArrowException as error:
         raise unfit(kind, measure) from error
     codes = np.empty(len(column), np.int64)
