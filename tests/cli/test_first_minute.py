@@ -208,3 +208,42 @@ def test_every_verb_and_a_pipeline_work_where_no_extra_is_installed(here):
     (here / "shifts.csv").write_text("start,end\n1,5\n3,9\n")
     (here / "p.yml").write_text(PIPELINE)
     subprocess.run([sys.executable, "-c", BARE], cwd=here, check=True)
+
+
+def test_formats_agree_on_days_and_iso_months_are_buckets(here, capfdbinary):
+    (here / "a.json").write_text('[{"start": "2024-01-30", "end": "2024-02-02"}]')
+    (here / "b.tsv").write_text("start\tend\n2024-02-01\t2024-02-03\n")
+    code, out, _ = run(capfdbinary, "join", "a.json", "b.tsv")
+    assert (code, out.splitlines()[1:]) == (0, ["2024-01-30,2024-02-02,2024-02-01,2024-02-03"])
+    code, out, _ = run(capfdbinary, "temporal-aggregate", "a.json", "--every", "P1M", "--aggregates", "n=count")
+    assert (code, out.splitlines()[1:]) == (0, ["2024-01-01,2024-02-01,1", "2024-02-01,2024-03-01,1"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["stab", "a.csv", "--at", "30.1.2024"], "write it like '2024-01-31'"),
+        (["sql", "select * from read_csv('a.csv')"], "command line timeloom sql 'select * from a' a=FILE\n"),
+        (["coalesce", "b.csv"], "or pass --on-invalid quarantine"),
+    ],
+)
+def test_words_are_those_of_the_command_line(here, capfdbinary, arguments, words):
+    (here / "a.csv").write_text("start,end\n2024-01-30,2024-02-02\n")
+    (here / "b.csv").write_text("start,end\n5,2\n")
+    code, _, err = run(capfdbinary, *arguments)
+    assert code in (1, 2)
+    assert words in err
+
+
+def test_warnings_of_expectations_are_seen(here, capfdbinary):
+    (here / "shifts.csv").write_text("start,end\n1,5\n2,6\n")
+    (here / "p.yml").write_text(
+        PIPELINE.replace("period: [start, end]", "period: [start, end], expect: {otherwise: warn}")
+    )
+    code, _, err = run(capfdbinary, "run", "p.yml", "--engine", "local")
+    assert (code, "warning: 'shifts' does not meet its expectations: 1 × overlap" in err) == (0, True)
+    (here / "p.yml").write_text(
+        PIPELINE.replace("period: [start, end]", "period: [start, end], expect: {overlap: yes}")
+    )
+    code, out, err = run(capfdbinary, "validate", "p.yml", "--engine", "local")
+    assert (code, "unknown key. Did you mean 'overlaps'?" in out + err) == (1, True)

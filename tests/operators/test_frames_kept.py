@@ -1,6 +1,7 @@
 """Frames come back as what they were, and tables may lie in files; the verbs are methods of frames, too."""
 
 import datetime as dt
+import gzip
 
 import pandas as pd
 import polars as pl
@@ -11,6 +12,7 @@ from pyarrow import csv, feather, parquet
 
 import timeloom as tl
 import timeloom.accessors
+from timeloom.operators.registry import verbs
 
 PERIODS = {"start": [0, 3, 5], "end": [3, 9, 6]}
 
@@ -84,6 +86,88 @@ def test_units_of_time_stay(unit):
         assert found.schema.field("when").type == pa.timestamp(unit)
 
 
+ONE = {
+    "check": {},
+    "coalesce": {},
+    "depth": {"by": "k"},
+    "gaps": {"by": "k"},
+    "lanes": {"by": "k"},
+    "sliding_windows": {"sys": tl.Slide(1, 2, 1), "app": tl.Slide(1, 2, 1), "steps": 3},
+    "split": {"every": 2},
+    "stab": {"at": 3},
+    "temporal_aggregate": {"aggregates": {"n": "count", "most": ("start", "max")}, "by": "k"},
+}
+TWO = {
+    "as_of": {"at": "start", "on": "k"},
+    "count_join": {"on": "k"},
+    "join": {"on": "k", "how": "left"},
+    "nearest": {"on": "k"},
+    "temporal_antijoin": {"on": "k"},
+    "temporal_except": {},
+    "temporal_intersect": {},
+    "temporal_join": {"on": "k", "how": "left"},
+    "temporal_union": {},
+    "top_k": {"k": 2},
+}
+TABLE = pa.table({"k": ["x", "y", "x"], **PERIODS})
+AXES = {"sys_start": TABLE["start"], "sys_end": TABLE["end"], "app_start": TABLE["start"], "app_end": TABLE["end"]}
+HISTORY = pa.table({"k": TABLE["k"], **AXES})
+KINDS = {
+    "pandas": lambda table, _: table.to_pandas(),
+    "extension types": lambda table, _: table.to_pandas().convert_dtypes(),
+    "arrow types": lambda table, _: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "categories": lambda table, _: table.to_pandas().astype({"k": "category"}),
+    "polars": lambda table, _: pl.from_arrow(table),
+    "lazy": lambda table, _: pl.from_arrow(table).lazy(),
+    "enum": lambda table, _: pl.from_arrow(table).with_columns(pl.col("k").cast(pl.Enum(["y", "x"]))),
+    "dataset": lambda _, place: ds.dataset(place),
+    "path": lambda _, place: str(place),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_verb_takes_every_kind_of_table(tmp_path, kind):
+    assert {*ONE, *TWO} == set(verbs())
+    for name, options in {**ONE, **TWO}.items():
+        table = HISTORY if name == "sliding_windows" else TABLE
+        parquet.write_table(table, tmp_path / "t.parquet")
+        inputs = [KINDS[kind](table, tmp_path / "t.parquet") for _ in range(1 if name in ONE else 2)]
+        found, verb = getattr(tl, name)(*inputs, **options), getattr(tl, name)
+        assert type(found) is (pa.Table if kind in ("dataset", "path") else type(inputs[0])), name
+        if "k" in options and isinstance(found, pd.DataFrame | pl.DataFrame):
+            assert found["k"].dtype == inputs[0]["k"].dtype, name
+        rows = found.collect() if kind == "lazy" else found
+        plain = rows if isinstance(rows, pa.Table) else pa.table(rows)
+        expected = verb(*([table] * len(inputs)), **options)
+        assert [*map(str, plain.to_pylist())] == [*map(str, pa.table(expected).to_pylist())], name
+        if hasattr(inputs[0], "timeloom"):
+            method = getattr(inputs[0].timeloom, name)
+            assert type(method(*inputs[1:], **options)) is type(found), name
+
+
+def test_texts_with_days_are_the_same_in_every_format(tmp_path):
+    days = [dt.date(2024, 1, 1), dt.date(2024, 1, 3)]
+    for name, text in {
+        "a.csv": "start,end\n2024-01-01,2024-01-03\n",
+        "a.tsv": "start\tend\n2024-01-01\t2024-01-03\n",
+        "a.json": '[{"start": "2024-01-01", "end": "2024-01-03"}]',
+        "a.jsonl": '{"start": "2024-01-01", "end": "2024-01-03"}',
+    }.items():
+        packed = tmp_path / f"{name}.gz"
+        (tmp_path / name).write_text(text)
+        packed.write_bytes(gzip.compress(text.encode()))
+        for place in (tmp_path / name, packed):
+            found = tl.coalesce(place)
+            assert found.schema.types == [pa.date32(), pa.date32()], place
+            assert [found["start"][0].as_py(), found["end"][0].as_py()] == days
+    instants = tmp_path / "b.json"
+    instants.write_text('{"start": "2024-01-01", "end": "2024-01-03 08:00:00"}')
+    with pytest.raises(tl.TimeloomError, match="axis|type"):
+        tl.coalesce(instants)
+    with pytest.raises(tl.UsageError, match="the input is the folder .* of several formats"):
+        tl.coalesce(tmp_path)
+
+
 def test_datasets_and_paths_are_tables(tmp_path):
     given = pa.table(PERIODS)
     writers = {
@@ -104,7 +188,7 @@ def test_datasets_and_paths_are_tables(tmp_path):
     assert tl.stab(ds.dataset(folder).scanner(), 4).equals(given.slice(1, 1))
 
 
-@pytest.mark.parametrize("path", ["", "nowhere.parquet", "/", "setup.cfg", "\0"])
+@pytest.mark.parametrize("path", ["", "nowhere.parquet", "docs/decisions", "setup.cfg", "\0"])
 def test_texts_that_are_no_tables_are_refused(path):
     with pytest.raises(tl.TimeloomError, match="names no file with a table|cannot be read"):
         tl.stab(path, 1)

@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 data that cannot be used, or a run that failed; 2 a call t
 """
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -20,6 +21,12 @@ from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_y
 from timeloom.pipeline.signals import Terminated, terminable
 
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
+
+_POINTED = re.compile(r"\n *\^\s*$")
+"""A message that shows a line, and points to where it went wrong."""
+
+_POLICY = re.compile(r"\b(on_invalid|empty)='(\w+)'")
+"""The options about unfit rows, as messages name them."""
 
 EPILOG = (
     "Tables are CSV, TSV, JSON, Parquet, Arrow or ORC files, or directories of them, told apart by their suffixes or "
@@ -115,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _fail(error: Exception, state: State) -> int:
     if state.debug:
         say(state.mask("".join(traceback.format_exception(error))).rstrip())
-    say(" ".join(state.mask(_message(error, state)).split()))
+    words = state.mask(_message(error, state))
+    say(words.rstrip() if _POINTED.search(words) else " ".join(words.split()))
     return MISUSED if isinstance(error, UsageError | click.UsageError) else FAILED
 
 
@@ -125,9 +133,14 @@ def _message(error: Exception, state: State) -> str:
         where = context.command_path if context else "timeloom"
         return f"{where}: {error.format_message()} (see {where} --help)"
     if isinstance(error, TimeloomError | OSError):
-        return f"timeloom: {error}"
+        return f"timeloom: {_as_options(str(error))}"
     hint = "" if state.debug else " (--debug shows where)"
     return f"timeloom: {type(error).__name__}: {error}{hint}"
+
+
+def _as_options(words: str) -> str:
+    """What to do about rows, in the words of the command line."""
+    return _POLICY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", words)
 
 
 def _warner(state: State) -> Any:

@@ -22,6 +22,8 @@ _CALENDAR: dict[str, tuple[CalendarUnit, int]] = {
     "y": ("month", 12),
 }
 _TERM = re.compile(r"\s*(\d+)?\s*([a-zA-Z]+)\s*")
+_ISO = re.compile(r"\s*P(\d+)([DWMY])\s*")
+_ISO_UNITS = {"D": "day", "W": "week", "M": "month", "Y": "year"}
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,14 @@ class Every:
 
     @classmethod
     def of(cls, given: object) -> "Every":
-        """Read ``5``, ``timedelta(hours=1)``, ``"15 minutes"``, ``"1 month"`` or ``"week"``."""
-        term = _TERM.fullmatch(given) if isinstance(given, str) else None
+        """Read ``5``, ``timedelta(hours=1)``, ``"15 minutes"``, ``"1 month"``, ``"week"``, or ``"P1M"``.
+
+        >>> Every.of("P3M").unit, Every.of("P3M").count, Every.of("PT1H").span
+        ('month', 3, datetime.timedelta(seconds=3600))
+        """
+        iso = _ISO.fullmatch(given) if isinstance(given, str) else None
+        text = f"{iso[1]} {_ISO_UNITS[iso[2]]}" if iso else given
+        term = _TERM.fullmatch(text) if isinstance(text, str) else None
         word = term[2].lower() if term else ""
         unit = _CALENDAR.get(word) or _CALENDAR.get(word.removesuffix("s"))
         if term is not None and unit is not None:

@@ -343,8 +343,12 @@ def _shown(value: Any) -> str:
 
 def _source_words(record: SourceRecord) -> str:
     words = f"{record.rows:,} rows = {record.admitted:,} fit"
-    return f"{words} + {record.quarantined:,} quarantined + {record.dropped:,} dropped"
+    return f"{words} + {record.quarantined:,} quarantined + {record.dropped:,} dropped{_fault_words(record)}"
 
 
 def _step_words(record: StepRecord) -> str:
-    return f"{record.rows:,} rows" if record.rows is not None else record.note
+    return f"{record.rows:,} rows{_fault_words(record)}" if record.rows is not None else record.note
+
+
+def _fault_words(record: SourceRecord | StepRecord) -> str:
+    return f"; warning: {record.note}" if record.faults and record.note else ""

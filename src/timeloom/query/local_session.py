@@ -26,6 +26,7 @@ CLOSED = {
 }
 """Nulls are the smallest values, as on Spark; everything that leads out of the process is closed."""
 
+_CLOSED_WORDS = "file system operations are disabled"
 MOST_DIGITS = 38
 
 _instances: dict[tuple[int, str], Any] = {}
@@ -135,6 +136,11 @@ class LocalSession:
             except duckdb.Error as again:
                 words, position = _facts(again)
                 position = None if position is None else position - len("EXPLAIN ")
+        if _CLOSED_WORDS in words:
+            words = (
+                "a query reads no files; give each table a name, as in tl.sql('select * from a', a=table), or on the "
+                "command line timeloom sql 'select * from a' a=FILE"
+            )
         return self._locate(words, position, sql)
 
 

@@ -24,6 +24,14 @@ class _Moment(NamedTuple):
     zoned: bool
 
 
+_WRITTEN = {
+    Axis.DATE: "day as ISO 8601 writes it; write it like '2024-01-31'",
+    Axis.TIMESTAMP: "instant as ISO 8601 writes it; write it like '2024-01-31 18:00:00'",
+    Axis.ZONED: "instant as ISO 8601 writes it; write it with its zone, like '2024-01-31 18:00:00Z'",
+}
+"""What a text is expected to be."""
+
+
 def instant_tick(value: Any, axis: Axis) -> int:
     """The tick of an instant on this axis; the error says what is wrong with the value, not where it was given.
 
@@ -60,7 +68,7 @@ def _parsed(text: str, axis: Axis) -> int:
     try:
         parsed = pa.array([text]).cast(kind)
     except (pa.ArrowException, UnicodeEncodeError) as error:
-        raise InvalidInputError(str(error)) from error
+        raise InvalidInputError(f"it is no {_WRITTEN[axis]}") from error
     return int(parsed.view(pa.int32() if axis is Axis.DATE else pa.int64())[0].as_py())
 
 

@@ -1,6 +1,6 @@
 """One part of a pipeline file, read by its model."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -20,11 +20,12 @@ def read_part(document: Document, at: At, model: type[P], data: Any) -> P | None
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        known = [str(field.validation_alias or field.alias or name) for name, field in model.model_fields.items()]
+        known = _named(model)
         for fault in error.errors(include_url=False):
             where = (*at, *(part for part in fault["loc"] if isinstance(part, int) or part in _keys_of(data, known)))
             if fault["type"] == "extra_forbidden":
-                document.blame(where, f"unknown key. {did_you_mean(str(fault['loc'][-1]), known)}", key=True)
+                inner = _named(_inner(model, fault["loc"]))
+                document.blame(where, f"unknown key. {did_you_mean(str(fault['loc'][-1]), inner)}", key=True)
             elif fault["type"] == "missing" and fault["loc"] == ("format",):
                 document.blame(at, "the format cannot be told from the path; give format", key=True)
             elif fault["type"] == "missing":
@@ -32,6 +33,20 @@ def read_part(document: Document, at: At, model: type[P], data: Any) -> P | None
             else:
                 document.blame(where, fault["msg"].removeprefix("Value error, "))
         return None
+
+
+def _named(model: type[Part]) -> list[str]:
+    """The keys that a part may have."""
+    return [str(field.validation_alias or field.alias or name) for name, field in model.model_fields.items()]
+
+
+def _inner(model: type[Part], loc: "tuple[int | str, ...]") -> type[Part]:
+    """The part within a part that has the key at the end of a path."""
+    for name in loc[:-1]:
+        field = model.model_fields.get(str(name))
+        kinds = (field.annotation, *get_args(field.annotation)) if field else ()
+        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Part)), model)
+    return model
 
 
 def _keys_of(data: dict[str, Any], known: list[str]) -> set[str]:

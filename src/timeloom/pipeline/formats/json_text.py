@@ -12,32 +12,23 @@ from timeloom.pipeline.formats.record import Csv
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLANKS = b" \t\r\n"
 BLOCK = 1 << 20
 
 
 def read_json(file: "pa.NativeFile", how: Csv) -> "pa.Table":
-    """Read objects, one a line, or an array of them: the first character tells."""
-    from pyarrow import json as lines
+    """Read objects, one a line, or an array of them."""
+    from timeloom.engines.tables.json_objects import read_objects
 
-    first = file.read(1)
-    while first and first in BLANKS:
-        first = file.read(1)
-    if not first:
-        return _without_rows(how)
-    file.seek(0)
-    return read_array(file, how) if first == b"[" else lines.read_json(file)
+    found = read_objects(file)
+    return _without_rows(how) if found is None else found
 
 
 def read_array(file: "pa.NativeFile", how: Csv) -> "pa.Table":
-    """Read an array of objects. They go to Arrow as lines, so that types are guessed as for lines."""
-    import pyarrow as pa
-    from pyarrow import json as lines
+    """Read an array of objects."""
+    from timeloom.engines.tables import json_objects
 
-    written = "\n".join(json.dumps(row) for row in _objects(file))
-    if not written:
-        return _without_rows(how)
-    return lines.read_json(pa.BufferReader(written.encode()))
+    found = json_objects.read_array(file)
+    return _without_rows(how) if found is None else found
 
 
 def _without_rows(how: Csv) -> "pa.Table":
@@ -52,23 +43,6 @@ def _without_rows(how: Csv) -> "pa.Table":
     return pa.table({name: pa.nulls(0) for name in how.known})
 
 
-def _objects(file: "pa.NativeFile") -> list[Any]:
-    import pyarrow as pa
-
-    try:
-        rows = json.loads(file.read())
-    except ValueError as error:
-        raise pa.ArrowInvalid(str(error)) from error
-    if not isinstance(rows, list):
-        raise pa.ArrowInvalid(f"it holds one {type(rows).__name__}, expected an array of objects")
-    strange = [at for at, row in enumerate(rows) if not isinstance(row, dict)]
-    if strange:
-        raise pa.ArrowInvalid(
-            f"{len(strange)} of {len(rows)} elements are no objects, the first is element {strange[0]}"
-        )
-    return rows
-
-
 def count_lines(opened: "Callable[[], pa.NativeFile]") -> int:
     """Count lines without reading values."""
     with opened() as file:
@@ -77,8 +51,10 @@ def count_lines(opened: "Callable[[], pa.NativeFile]") -> int:
 
 def count_elements(opened: "Callable[[], pa.NativeFile]") -> int:
     """Count the objects of an array."""
+    from timeloom.engines.tables.json_objects import objects
+
     with opened() as file:
-        return len(_objects(file))
+        return len(objects(file))
 
 
 class JsonLines:
