@@ -164,7 +164,8 @@ def _levels(values: list[float]) -> dict[str, Any]:
     if not all(value.is_integer() for value in values):
         return {}
     most = int(max(values, default=0))
-    return {"values": list(range(most + 1))} if min(values, default=0) >= 0 and most <= 10 else {"tickMinStep": 1}
+    few = min(values, default=0) >= 0 and most <= 10
+    return {"values": list(range(most + 1)), "format": "d"} if few else {"tickMinStep": 1}
 
 
 def _line(x: dict[str, Any], y: dict[str, Any], rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
