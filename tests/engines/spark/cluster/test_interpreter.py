@@ -41,6 +41,7 @@ def connect(monkeypatch):
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
     monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    monkeypatch.setattr(interpreter, "_classic_context", lambda spark: None)  # other tests may have one
     settings = {}
     kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session", "conf": settings})
     yield kind()
