@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from timeloom.kernels.order import distinct
 from timeloom.operators.join import join
 from timeloom.operators.stream_join import stream_join
 
@@ -106,7 +107,7 @@ def run(frame: Any, scratch: Path) -> tuple[np.ndarray, list[Any], float]:
     query.awaitTermination()
     took = time.perf_counter() - begun
     found = parquet.read_table(scratch / "out", columns=["left_id", "right_id"])
-    pairs = np.unique(np.asarray(found["left_id"]) << 32 | np.asarray(found["right_id"]))
+    pairs = distinct(np.asarray(found["left_id"]) << 32 | np.asarray(found["right_id"]))
     if pairs.size != len(found):
         raise SystemExit("a pair came twice")
     return pairs, list(query.recentProgress), took

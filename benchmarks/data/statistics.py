@@ -5,6 +5,8 @@ from typing import Literal
 
 import numpy as np
 
+from timeloom.kernels.order import distinct
+
 Periods = tuple[np.ndarray, np.ndarray]
 
 
@@ -84,8 +86,8 @@ class Statistics:
 
     def _points(self, random: np.random.Generator) -> np.ndarray:
         """Distinct instants, among them some that are apart as the shortest and the longest row are."""
-        needed = np.unique([0, self.shortest, self.longest, self.domain])
-        free = np.unique(random.integers(1, self.domain, self.points + self.points // 2))
+        needed = distinct(np.array([0, self.shortest, self.longest, self.domain]))
+        free = distinct(random.integers(1, self.domain, self.points + self.points // 2))
         free = random.permutation(np.setdiff1d(free, needed, assume_unique=True))
         return np.sort(np.concatenate([needed, free[: self.points - needed.size]]))
 
@@ -101,8 +103,7 @@ class Statistics:
             begun = starts.copy()
             begun[follows] = (starts + lengths)[np.flatnonzero(follows) - 1]
             begun = np.minimum(begun, self.domain - lengths)
-            distinct = np.union1d(begun, begun + lengths).size
-            links += distinct - self.points
+            links += distinct(np.concatenate([begun, begun + lengths])).size - self.points
         return begun, begun + lengths
 
 
@@ -170,5 +171,5 @@ def drawn(periods: Periods) -> dict[str, float]:
         "shortest": int(lengths.min()),
         "longest": int(lengths.max()),
         "mean": float(lengths.mean()),
-        "points": np.union1d(starts, ends).size,
+        "points": distinct(np.concatenate([starts, ends])).size,
     }

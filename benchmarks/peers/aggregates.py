@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.peers.blocks import ROWS, Pool, touch
 from benchmarks.peers.interval_joins import events
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import distinct
 
 Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -128,7 +129,7 @@ def _timeline_aggregate(times, rows, begins, values, pool):
 def sort_aggregate(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, pool: Pool | None = None) -> Steps:
     """Rows by start; for each period all rows are fetched again from the first that still holds."""
     order = np.argsort(starts, kind="stable")
-    points = np.union1d(starts, ends)
+    points = distinct(np.concatenate([starts, ends]))
     return _steps(points, *_sort_aggregate(starts[order], ends[order], values[order], points, pool))
 
 

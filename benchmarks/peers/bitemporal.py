@@ -301,15 +301,19 @@ class Scan:
 
     def initial(self, sys: int, app: int) -> np.ndarray:
         self.sys, self.app = sys, app
-        orders = self.orders
-        return np.flatnonzero(
-            (orders.sys_start <= sys) & (sys < orders.sys_end) & (orders.app_start <= app) & (app < orders.app_end)
-        )
+        return np.flatnonzero(self._inside(sys, app))
 
     def slide_sys(self) -> Delta:
-        before, after = self.initial(self.sys, self.app), self.initial(self.sys + 1, self.app)
-        return np.setdiff1d(after, before), np.setdiff1d(before, after)
+        return self._slide(self.sys + 1, self.app)
 
     def slide_app(self) -> Delta:
-        before, after = self.initial(self.sys, self.app), self.initial(self.sys, self.app + 1)
-        return np.setdiff1d(after, before), np.setdiff1d(before, after)
+        return self._slide(self.sys, self.app + 1)
+
+    def _slide(self, sys: int, app: int) -> Delta:
+        before, after = self._inside(self.sys, self.app), self._inside(sys, app)
+        self.sys, self.app = sys, app
+        return np.flatnonzero(after & ~before), np.flatnonzero(before & ~after)
+
+    def _inside(self, sys: int, app: int) -> np.ndarray:
+        orders = self.orders
+        return (orders.sys_start <= sys) & (sys < orders.sys_end) & (orders.app_start <= app) & (app < orders.app_end)

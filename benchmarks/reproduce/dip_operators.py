@@ -11,6 +11,7 @@ from benchmarks.reproduce.dip_ways import AT_ONCE, growth, judge, pool_room
 from benchmarks.reproduce.figures import Axis, Record, figure
 from timeloom.kernels.aggregates.dip import dip_timeline
 from timeloom.kernels.aggregates.timeline import sums
+from timeloom.kernels.order import distinct
 from timeloom.kernels.sequenced import dip, dip_merge
 
 
@@ -143,7 +144,7 @@ def dip_blocks(starts: np.ndarray, ends: np.ndarray) -> int:
     "partitions."""
     parts = dip.partition(starts, ends)
     sizes = np.diff(parts.offsets)
-    so_far = np.minimum(2 * np.cumsum(sizes), np.union1d(starts, ends).size)
+    so_far = np.minimum(2 * np.cumsum(sizes), distinct(np.concatenate([starts, ends])).size)
     return int(
         sum(blocks.blocks_of(int(rows)) for rows in sizes) + 2 * sum(blocks.blocks_of(int(rows)) for rows in so_far)
     )

@@ -22,6 +22,7 @@ from benchmarks.data.events import (
 from benchmarks.reproduce.contest import Contest, pairs
 from benchmarks.reproduce.figures import Axis, Record, figure
 from timeloom.kernels.joins.skip_join import forward_scan
+from timeloom.kernels.order import distinct
 
 Forest = tl.StabForest
 
@@ -62,7 +63,7 @@ def data(record: Record, size) -> None:
     lengths = ends - starts - 1
     minutes = size * MINUTES // FLIGHTS
     shares = {
-        "events for each start": (size / np.unique(starts).size) / (FLIGHTS / MINUTES),
+        "events for each start": (size / distinct(starts).size) / (FLIGHTS / MINUTES),
         "longest": lengths.max() / LONGEST_FLIGHT,
         "shortest": 1.0 + lengths.min(),
         "time": (starts[-1] + 1) / minutes,

@@ -1,9 +1,12 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from timeloom.kernels import order
+from tree import ROOT
 
 EXTREMES = st.sampled_from([-(2**63), -(2**63) + 1, -1, 0, 1, 2**62, 2**63 - 2, 2**63 - 1])
 COLUMNS = st.one_of(
@@ -82,3 +85,18 @@ def test_all_columns_are_alike_to_kernels_however_they_came():
     }
     assert kinds == {(False, True)}
     assert all(column.flags.writeable for column in given)
+
+
+@given(COLUMNS, COLUMNS)
+def test_distinct_values_ascend_and_are_found_among_others(rows, others):
+    column, known = np.array(rows, np.int64), np.array(others, np.int64)
+    assert order.distinct(column).tolist() == sorted(set(rows))
+    assert order.among(column, known).tolist() == [value in set(others) for value in rows]
+
+
+def test_nothing_asks_numpy_for_distinct_values_by_hashing():
+    """Its ``unique`` hashes whole numbers unless it is asked for more than them, and takes a hundred times as long."""
+    slow = re.compile(r"np\.(unique|union1d|intersect1d)\((?!.*return_)|np\.setdiff1d\((?!.*assume_unique)")
+    files = [file for folder in ("src", "benchmarks") for file in (ROOT / folder).rglob("*.py")]
+    found = [f"{file}: {line.strip()}" for file in files for line in file.read_text().splitlines() if slow.search(line)]
+    assert not found, "\n".join(["use `timeloom.kernels.order.distinct`:", *found])

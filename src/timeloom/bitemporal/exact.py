@@ -8,6 +8,7 @@ import pyarrow as pa
 from timeloom.engines.timelines.measure_values import double_values, integer_halves
 from timeloom.engines.timelines.measures import integer_mean, integer_sum
 from timeloom.errors import InvalidInputError
+from timeloom.kernels.order import distinct
 from timeloom.model.measures import Measure
 
 MANTISSA = 53
@@ -76,7 +77,7 @@ class ExactSum:
         self.special["-inf"] += sign * int(np.isneginf(values).sum())
         fractions, exponents = np.frexp(values[np.isfinite(values)])
         mantissas = np.ldexp(fractions, MANTISSA).astype(np.int64)
-        for exponent in np.unique(exponents).tolist():
+        for exponent in distinct(exponents).tolist():
             whole = _whole(mantissas[exponents == exponent])
             self.total += sign * (whole << (LEAST + exponent - MANTISSA))
 

@@ -11,6 +11,7 @@ from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.slides import written_windows
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Code, Ticks, Windows, bounds_of
+from timeloom.kernels.order import distinct
 from timeloom.model.ticks import Axis
 
 FIRST_STRETCH, LARGEST_STRETCH = 8, 1024
@@ -97,7 +98,7 @@ class WindowQuery:
         """All rows inside a step's window: by its delta if the step before is known, else from the index."""
         number, rows = self._known
         if number == step.number - 1:
-            rows = np.union1d(np.setdiff1d(rows, step.left, assume_unique=True), step.entered)
+            rows = distinct(np.concatenate([np.setdiff1d(rows, step.left, assume_unique=True), step.entered]))
         elif number != step.number:
             rows = self._numbered(self._state.inside(self._bounds[:, step.number - self._first], self._meaning))
         self._known = (step.number, rows)

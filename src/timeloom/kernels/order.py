@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from timeloom.kernels.jit import compiled
 
 Ticks = NDArray[np.int64]
 Positions = NDArray[np.int32]
+Whole = TypeVar("Whole", bound=np.integer)
 
 SAMPLE = 4096
 MAX_ROWS = 2**31 - 1
@@ -90,6 +91,26 @@ class Rows(NamedTuple):
     def like(cls, column: Ticks, beside: Ticks) -> "Rows":
         """Room from NumPy, which asks for huge pages; memory that a kernel takes costs a page fault every 4 KiB."""
         return cls(np.empty(column.size, np.int64), np.empty(column.size, np.int32), np.empty(beside.size, np.int64))
+
+
+def distinct(values: "NDArray[Whole]") -> "NDArray[Whole]":
+    """Whole numbers in ascending order, each once.
+
+    NumPy's own ``unique`` hashes them, which takes a hundred times as long as sorting them.
+    """
+    ordered = np.sort(values, axis=None)
+    first = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def among(values: "NDArray[np.integer]", others: "NDArray[np.integer]") -> "NDArray[np.bool_]":
+    """Tell of each whole number whether it is among others."""
+    known = distinct(others)
+    if not known.size:
+        return np.zeros(values.shape, np.bool_)
+    found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, values), known.size - 1)] == values
+    return found
 
 
 def grid(column: Ticks) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ import numpy as np
 from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import UsageError
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Ticks, distinct
 from timeloom.kernels.stab_forest.multi_stab import THRESHOLD
 from timeloom.kernels.stab_forest.stab import count_at, stab
 from timeloom.model.options import checked
@@ -109,7 +109,7 @@ class Queries:
         """
         axis = self._shared.arrivals.axis
         begin, end = read_window(window, axis)
-        instants = np.unique(many_ticks(ts, axis, "ts"))
+        instants = distinct(many_ticks(ts, axis, "ts"))
         instants = instants[(instants >= begin) & (instants < end)]
         return self._shared.read(lambda index: union(index, instants, reach(index, c, variant)), axis)
 

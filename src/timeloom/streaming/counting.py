@@ -12,7 +12,7 @@ import numpy as np
 
 from timeloom import storage
 from timeloom.errors import UsageError
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Ticks, distinct
 from timeloom.model.box import Box
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
@@ -120,7 +120,7 @@ class EndpointCount(Guarded):
         rows, values = count._pending.shape[0], pending[FIRST_VALUE:]
         sound = pending.ndim == 2 and len(pending) == rows and len(counters) == 2 and min(counters) >= 0
         storage.require(sound, "the counts are of another form")
-        unique = np.unique(pending[HANDLE]).size == pending.shape[1]
+        unique = distinct(pending[HANDLE]).size == pending.shape[1]
         storage.require(unique and bool((values >= UNREAD).all()), "rows are counted twice, or less than none")
         count._pending, count._counters = pending, counters
         return count

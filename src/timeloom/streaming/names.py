@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.errors import InvalidInputError
+from timeloom.kernels.order import distinct
 from timeloom.model.ticks import MAX_TICK
 from timeloom.streaming.storage import malformed
 
@@ -136,7 +137,7 @@ class Names:
         """Forget the ids whose numbers are not in use, once there are many of them."""
         if self.plain or len(self._values) <= 2 * used.size + spare:
             return
-        self._values = {number: self._values[number] for number in np.unique(used).tolist()}
+        self._values = {number: self._values[number] for number in distinct(used).tolist()}
         self._numbers = {value: number for number, value in self._values.items()}
 
     def _number(self, value: Any) -> int:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.order import distinct
 from timeloom.kernels.streaming.arrival import LATE
 from timeloom.kernels.streaming.gapless import AFTER, END, KEY, MARK, START
 from timeloom.kernels.streaming.layout import (
@@ -116,7 +117,7 @@ def check_opened(opened: Array, arrival: str, handles: int) -> None:
     """Refuse rows that cannot be open."""
     _require(arrival == EVENTS or not len(opened), "a row is open on a side whose rows arrive whole")
     _require(_are_handles(opened[:, OPEN_HANDLE], handles), "open rows share a number, or have none")
-    _require(np.unique(opened[:, OPEN_ID]).size == len(opened), "two open rows have one id")
+    _require(distinct(opened[:, OPEN_ID]).size == len(opened), "two open rows have one id")
     _require(bool((opened[:, OPEN_START] < MAX_TICK).all()), "a row starts at the end of the axis")
 
 
@@ -128,7 +129,7 @@ def _check_live(live: Array, handles: int) -> None:
 
 def _are_handles(found: Array, handles: int) -> bool:
     in_range = bool(((found >= 0) & (found < handles)).all())
-    return in_range and np.unique(found).size == found.size
+    return in_range and distinct(found).size == found.size
 
 
 def _check_plans(stored: Stored) -> None:

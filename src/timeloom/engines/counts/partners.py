@@ -19,6 +19,7 @@ from timeloom.engines.timelines.measure_values import unfit
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.counts.distinct import Asked, distinct_in_ranges
 from timeloom.kernels.counts.dominance_extremes import NONE
+from timeloom.kernels.order import distinct
 from timeloom.kernels.sequenced.coalesce import coalesce
 from timeloom.model.allen import contains, intersects
 from timeloom.model.box import Box
@@ -123,7 +124,7 @@ def _listed_values(problem: Problem, boxes: tuple[Box, ...], counts: Numbers, co
         names = np.arange(rows.size), codes
         pairs = [owner * number + code for owner, code in _coded(part, boxes, *names)]
         if pairs:
-            owners = np.unique(np.concatenate(pairs)) // number
+            owners = distinct(np.concatenate(pairs)) // number
             found[rows] = np.bincount(owners, minlength=rows.size)
     return found
 

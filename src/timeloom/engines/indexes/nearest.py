@@ -13,7 +13,7 @@ from timeloom.engines.joins.problem import limits_of
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import Restore, to_arrow
 from timeloom.engines.tables.overlap import span_column
-from timeloom.kernels.order import Ticks
+from timeloom.kernels.order import Ticks, distinct
 from timeloom.kernels.stab_forest.rectangle import search_many
 from timeloom.model.allen import intersects
 from timeloom.model.explanation import Explanation
@@ -188,7 +188,7 @@ def _chosen(found: Neighbours, right: IndexRows, request: NearestRequest) -> Nei
 
 def _positions(right: IndexRows, events: Positions) -> Ticks:
     """Numbers of events that ascend as the rows of the table do that the index exports."""
-    ordered = np.asarray(right.events.order(np.unique(events)))
+    ordered = np.asarray(right.events.order(distinct(events)))
     by_event = np.argsort(ordered)
     return by_event[np.searchsorted(ordered[by_event], events)]
 
@@ -197,8 +197,9 @@ def _listed(rows: Ticks, count: int, *, keep: bool) -> tuple[Ticks, pa.Array]:
     """Left rows in their order, and the position of the neighbour of each; null for a kept row without any."""
     if not keep:
         return rows, pa.array(np.arange(rows.size))
-    lonely = np.setdiff1d(np.arange(count), rows)
-    lefts = np.concatenate([rows, lonely])
+    alone = np.ones(count, np.bool_)
+    alone[rows] = False
+    lefts = np.concatenate([rows, np.flatnonzero(alone)])
     order = np.argsort(lefts, kind="stable")
     missing = np.arange(lefts.size) >= rows.size
     return lefts[order], pa.array(order, mask=missing[order])

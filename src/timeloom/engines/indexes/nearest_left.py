@@ -3,7 +3,6 @@
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.indexes.nearest import told
@@ -15,6 +14,7 @@ from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.marks import is_index
+from timeloom.kernels.order import distinct
 from timeloom.kernels.stab_forest.rectangle import TooMany, search_many
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import NearestRequest, distance_ticks
@@ -70,7 +70,7 @@ def _near(events: IndexRows, few: TableRows, request: NearestRequest) -> pa.Tabl
     furthest = distance_ticks(request.max_distance, events.kind.axis, MAX_TICK)
     by_start, by_end = limits_of(((None, None), (None, furthest))), limits_of(((-furthest, None), (None, None)))
     _, found, _ = search_many(events.events.forest, *few.periods, by_start, by_end, EVER, max(FEW, events.starts.size))
-    rows = events.events.order(np.unique(found))
+    rows = events.events.order(distinct(found))
     return pa.Table.from_arrays(events.columns(events.names, rows), names=events.names)
 
 

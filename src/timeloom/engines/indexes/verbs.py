@@ -19,6 +19,7 @@ from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.windows import window_bounds
+from timeloom.kernels.order import distinct
 from timeloom.kernels.stab_forest.layout import NODES
 from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks, reach_of
 from timeloom.kernels.stab_forest.rectangle import TooMany, count_rows, search_many
@@ -207,7 +208,7 @@ def _joined(plan: Plan, request: JoinRequest, left: Rows, right: Rows, flip: boo
 def _kept(request: JoinRequest, left: Rows, lefts: Positions, columns: list[OutputColumn]) -> pa.Table:
     """The left rows of a semi or an anti join, in their order."""
     if request.how == "semi" and isinstance(left, IndexRows):
-        rows = left.events.order(np.unique(lefts))
+        rows = left.events.order(distinct(lefts))
     else:
         seen = np.zeros(left.starts.size, np.bool_)
         seen[lefts] = True

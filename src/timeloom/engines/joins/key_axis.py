@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.keys import NO_KEY, Keys
+from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 Ticks = NDArray[np.int64]
@@ -38,8 +39,8 @@ class Fold:
         width = top - base + 4
         if width * max(keys, 1) < _ROOM:
             return cls(base, top, width, None)
-        distinct = np.unique(np.concatenate(finite))
-        return cls(base, top, distinct.size + 4, distinct)
+        known = distinct(np.concatenate(finite))
+        return cls(base, top, known.size + 4, known)
 
     def points(self, ticks: Ticks, keys: Keys) -> Ticks:
         """Place points of time: every tick here must be one that the fold was made from."""

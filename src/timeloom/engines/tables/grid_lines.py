@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, TimeType
 from timeloom.errors import UsageError
+from timeloom.kernels.order import distinct
 from timeloom.model.grids import Every, GridRequest
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis, ticks_of
 
@@ -46,8 +47,8 @@ def lines_of(request: GridRequest, ticks: PeriodTicks, low: int, high: int) -> L
     """The lines of a grid over the ticks from low to high."""
     kind = ticks.type
     if request.at is not None:
-        known = np.unique(np.array([kind.ticks_of(at, "at") for at in request.at], np.int64))
-        return Lines(0, 0, np.unique(np.concatenate([[MIN_TICK], known, [MAX_TICK]])))
+        known = distinct(np.array([kind.ticks_of(at, "at") for at in request.at], np.int64))
+        return Lines(0, 0, distinct(np.concatenate([[MIN_TICK], known, [MAX_TICK]])))
     assert request.every is not None
     zone = _zone(request, kind)
     if request.every.unit is None or (request.every.unit in ("day", "week") and zone is None):
@@ -139,7 +140,7 @@ def _instants(local: Ticks, zone: str) -> Ticks:
     """When the wall clock of a zone shows these times: the first time if twice, the end of the gap if never."""
     naive = pa.array(local, pa.int64()).cast(pa.timestamp("us"))
     placed = pc.assume_timezone(naive, zone, ambiguous="earliest", nonexistent="latest")
-    return np.unique(np.asarray(placed.cast(pa.int64())))
+    return distinct(np.asarray(placed.cast(pa.int64())))
 
 
 def refuse_endless(ends: Ticks, what: str, mended: str = "give them an end") -> None:

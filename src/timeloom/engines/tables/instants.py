@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from timeloom.engines.resources.threads import chunks, in_parallel
 from timeloom.engines.tables.ticks import Ticks, TimeType
 from timeloom.kernels.coverage import mark_stabbed
-from timeloom.kernels.order import sort
+from timeloom.kernels.order import distinct, sort
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
 
 def instant_ticks(instants: tuple[Any, ...], kind: TimeType) -> Ticks:
     """The distinct instants as ascending ticks."""
     if kind.axis is Axis.INTEGER and all(type(at) is int and MIN_TICK <= at <= MAX_TICK for at in instants):
-        return np.unique(np.array(instants, np.int64))
-    return np.unique(np.array([kind.ticks_of(at, "at") for at in instants], np.int64))
+        return distinct(np.array(instants, np.int64))
+    return distinct(np.array([kind.ticks_of(at, "at") for at in instants], np.int64))
 
 
 def stabbed(starts: Ticks, ends: Ticks, instants: Ticks, threads: int) -> NDArray[np.bool_]:

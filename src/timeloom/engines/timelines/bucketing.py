@@ -17,6 +17,7 @@ from timeloom.engines.timelines.buckets import Buckets
 from timeloom.engines.timelines.grouped import window_ticks
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.pieces import Cut, cut
+from timeloom.kernels.order import distinct
 from timeloom.model.measures import TIMED, Measure
 from timeloom.model.sequenced import AggregateRequest
 
@@ -45,7 +46,7 @@ def bucketed(admitted: Admitted, request: AggregateRequest) -> pa.Table:
     groups, _ = group_keys(admitted.table, by)
     buckets = Buckets(found, groups)
     edges = lines.edges(buckets.cells), lines.edges(buckets.cells + 1)
-    bounds = np.unique(np.concatenate(edges))[:1000].tolist()
+    bounds = distinct(np.concatenate(edges))[:1000].tolist()
     leaders = pa.array(buckets.rows[buckets.offsets[:-1]])
     columns: dict[str, Any] = {name: taken(admitted.table[name], leaders, name) for name in by}
     columns |= PeriodWriter.of([admitted.ticks], request.policy, bounds).columns(*edges)

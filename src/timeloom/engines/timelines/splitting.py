@@ -1,6 +1,5 @@
 """Periods cut at a grid: the same on a local table as in a Spark task."""
 
-import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.resources.threads import aside
@@ -9,6 +8,7 @@ from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit
 from timeloom.engines.timelines.pieces import Cut, cut
+from timeloom.kernels.order import among, distinct
 from timeloom.model.sequenced import SplitRequest
 
 
@@ -17,7 +17,8 @@ def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Ta
     admitted = admit(table, request.period, "input", request.policy)
     found = aside(_pieces, admitted, request)
     rows = take_rows(admitted.table, pa.array(found.rows))
-    bounds = [*found.starts[:1].tolist(), *np.setdiff1d(found.ends, admitted.ends)[:1000].tolist()]
+    cuts = distinct(found.ends)
+    bounds = [*found.starts[:1].tolist(), *cuts[~among(cuts, admitted.ends)][:1000].tolist()]
     writer = PeriodWriter.of([admitted.ticks], request.policy, bounds, wide=False)
     for name, column in writer.columns(found.starts, found.ends).items():
         at = rows.column_names.index(name)

@@ -119,7 +119,7 @@ def _split_four_sided(slots: Positions, starting: Values, rows: Positions, ranke
     """Cut each rectangle between its first and last position; two passes for each level, one to either side."""
     first, last = ranked.first[rows].astype(np.int64), ranked.last[rows].astype(np.int64)
     levels = np.maximum(np.frexp((first ^ (last - 1)).astype(np.float64))[1] - 1, 0)
-    for level in np.unique(levels):
+    for level in np.flatnonzero(np.bincount(levels)):
         cut = levels == level
         middle = ((last[cut] - 1) >> level) << level
         for forward, reach in ((True, last[cut] - middle), (False, middle - first[cut])):

@@ -26,6 +26,7 @@ from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.key_types import common_type
 from timeloom.engines.tables.keys import unequal
 from timeloom.errors import InvalidInputError, UsageError
+from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.encoding import whole_key
 from timeloom.streaming.final.rows import Role
@@ -178,7 +179,7 @@ class Pack:
             buckets = np.asarray(batch.column(0))
             rows = pa.Table.from_batches([batch]).drop_columns([batch.schema.names[0]])
             rows = rows.rename_columns(self.schema.names).cast(self.schema)
-            numbers = np.unique(buckets)
+            numbers = distinct(buckets)
             parts = [_to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
             sides = np.full(len(parts), self.side, np.int32)
             yield pa.RecordBatch.from_arrays(

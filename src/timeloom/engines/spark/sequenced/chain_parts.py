@@ -17,6 +17,7 @@ from timeloom.engines.spark.exchange.blocks import BLOCK, Block, ipc_column, rec
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.keys import NO_KEY, Keys, shared_keys
 from timeloom.engines.tables.ticks import Ticks
+from timeloom.kernels.order import distinct
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.ticks import MIN_TICK
@@ -129,7 +130,7 @@ def shared_ids(keys: Sequence[pa.Table]) -> tuple[list[Keys], int]:
 
 def _with_markers(parts: list[Part], firsts: list[pa.Table]) -> list[Part]:
     """Mark in each slice that is here when each table next begins, by key, after it."""
-    here = np.unique(np.concatenate([numbers(part.keys, SLICE) for part in parts]))
+    here = distinct(np.concatenate([numbers(part.keys, SLICE) for part in parts]))
     found = []
     for number, part in enumerate(parts):
         mine = [table.drop_columns([TABLE]) for table in firsts if table[TABLE][0].as_py() == number]

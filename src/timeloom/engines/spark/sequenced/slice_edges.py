@@ -19,6 +19,7 @@ from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, bl
 from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.ticks import Ticks
+from timeloom.kernels.order import distinct
 
 FINISHED, OPEN = range(2)
 """Where a block of results comes from: what is finished, and what other slices may change."""
@@ -53,7 +54,7 @@ class SliceTask:
         firsts = (rows.task - np.maximum(numbers(table, SLICE) - 1, 0)) % self.delivery.tasks
         table = table.drop_columns(SLICE)
         yield from _blocks(table.filter(pa.array(~found.open)), rows.task, FINISHED)
-        for task in np.unique(firsts[found.open]).tolist():
+        for task in distinct(firsts[found.open]).tolist():
             yield from _blocks(table.filter(pa.array(found.open & (firsts == task))), task, OPEN)
 
 

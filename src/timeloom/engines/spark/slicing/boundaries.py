@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.order import distinct
+
 SAMPLE = 10_000
 """Rows in the sample of a join in few slices; one Arrow batch by Spark's default."""
 
@@ -97,7 +99,7 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
         before = np.cumsum(spread) - spread
         at = np.searchsorted(before, spread.sum() * np.arange(1, slices) / slices).clip(max=points.size - 1)
         at = _between_ticks(ordered, before, at)
-    picked = np.unique(ordered[at])
+    picked = distinct(ordered[at])
     found: NDArray[np.int64] = picked[picked > ordered[0]]
     return found
 
