@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -35,6 +36,9 @@ class Verb:
         return tuple(name for name in self.inputs if parameters[name].default is inspect.Parameter.empty)
 
 
+_PIPELINES = "pyspark.pipelines"
+"""The module that has been imported where datasets of Spark's pipelines are defined."""
+
 _VERBS: dict[str, Verb] = {}
 
 
@@ -52,6 +56,8 @@ def verb(*, inputs: tuple[str, ...], varying: tuple[str, ...] = ()) -> Callable[
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> Any:
+            if _PIPELINES in sys.modules:
+                return _knowing(call, len(inputs), args, options)
             found = understood.find(args, options)
             if found is None:
                 return call(*args, **options).run()
@@ -70,6 +76,15 @@ def verb(*, inputs: tuple[str, ...], varying: tuple[str, ...] = ()) -> Callable[
         return run
 
     return register
+
+
+def _knowing(call: Callable[..., Call], inputs: int, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run a call where datasets of Spark's pipelines may be being defined: results know their columns there."""
+    from timeloom.engines.spark.cluster.pipelines import knowing_result
+
+    local = {name: value for name, value in options.items() if name != "strategy"}
+    tables, rest = args[:inputs], args[inputs:]
+    return knowing_result(call(*args, **options).run(), tables, lambda *few: call(*few, *rest, **local).run())
 
 
 def verbs() -> dict[str, Verb]:

@@ -61,7 +61,8 @@ def test_a_pipeline_of_spark_writes_what_the_local_engine_finds(datasets):
     assert sorted(datasets["at_noon"]["who"].to_pylist()) == ["Ann", "Bob"]
     assert rows(datasets["sent_to_all"]) == rows(tl.join(calls, shifts, "during", how="full"))
     assert rows(datasets["in_force"]) == rows(tl.as_of(calls, shifts, at="start"))
-    assert rows(datasets["laid_out"]) == rows(tl.lanes(shifts))
+    answered = tl.join(calls, shifts, "during", columns=["call", "who", "start", "end"])
+    assert rows(datasets["laid_out"]) == rows(tl.lanes(tl.coalesce(answered), by="who"))
     assert rows(datasets["faults"]) == rows(tl.check(shifts, by="who", gaps=True))
     relations = [("a", "during", "b"), ("a", "before", "c")]
     assert rows(datasets["in_a_row"]) == rows(tl.pattern({"a": calls, "b": shifts, "c": calls}, relations))

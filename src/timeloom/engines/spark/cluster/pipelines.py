@@ -5,8 +5,9 @@ them on the way to a task are put into one column, whose name is known.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PySparkRuntimeError
@@ -14,7 +15,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from timeloom.errors import UsageError
+from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
+from timeloom.engines.tables.validity import Quarantined
+from timeloom.errors import TimeloomError, UsageError
 
 ROW = "row"
 """The column that has all others."""
@@ -58,6 +61,33 @@ def told(frame: DataFrame, schema: T.StructType) -> DataFrame:
         )
     )
     return knowing(found, T.StructType(fields))
+
+
+def knowing_result(result: Any, tables: Sequence[Any], again: Callable[..., Any]) -> Any:
+    """A verb's result that knows its columns, so that another verb takes it: those of the verb on tables without rows.
+
+    ``again`` calls the verb on local tables.
+    """
+    if not in_pipeline() or not any(isinstance(table, DataFrame) for table in tables):
+        return result
+    try:
+        found = again(*(empty_of(table) for table in tables))
+    except TimeloomError:
+        return result  # what is only for Spark; its columns are to be told
+    if isinstance(result, Quarantined):
+        return Quarantined(_like(result.result, found.result), _like(result.rejected, found.rejected))
+    return _like(result, found)
+
+
+def _like(frame: DataFrame, table: pa.Table) -> DataFrame:
+    return told(frame, from_arrow_schema(table.schema))
+
+
+def empty_of(table: Any) -> Any:
+    """A local table without rows for each DataFrame, in lists of them, too."""
+    if isinstance(table, list | tuple):
+        return [empty_of(one) for one in table]
+    return to_arrow_schema(table.schema).empty_table() if isinstance(table, DataFrame) else table
 
 
 def nested(frame: DataFrame) -> DataFrame:
