@@ -39,7 +39,10 @@ class TimeType:
         if pa.types.is_timestamp(column_type):
             return cls(Axis.ZONED if column_type.tz else Axis.TIMESTAMP, column_type)
         if any(is_text(column_type) for is_text in _TEXT):
-            hint = "if it holds ISO 8601 text, parse it first, for example with pyarrow.compute.strptime or a cast"
+            hint = (
+                "if it holds ISO 8601 text, parse it first, for example with pyarrow.compute.strptime or a cast; if it "
+                "holds ranges such as '[1,5)', say so: tl.Period(name, form='int8range'), or 'daterange', 'tsrange'"
+            )
             raise InvalidInputError(f"{where} is text ({column_type}); expected integers, dates or timestamps; {hint}")
         if pa.types.is_null(column_type):
             hint = "cast it to the type that its times would have, as types are never guessed from rows"
