@@ -84,6 +84,18 @@ def test_addresses_and_formats_that_spark_has(run, spark, tmp_path):
     assert spark.read.format("xml").options(rowTag="row").load((tmp_path / "out/people.xml").as_uri()).count() == 3
 
 
+def test_batches_of_files_are_appended_whole_and_replaced_by_a_rerun(run, spark, tmp_path):
+    place = (tmp_path / "out/lake").as_uri()
+    for batch, times in (("monday", 1), ("tuesday", 2), ("monday", 2)):
+        run(f"{{path: '{place}', format: parquet, mode: append, batch: {batch}}}")
+        assert rows(spark.read.parquet(place).drop("batch")) == sorted(ROWS * times)
+    assert sorted(path.name for path in (tmp_path / "out/lake").glob("[!._]*")) == ["batch=monday", "batch=tuesday"]
+    (tmp_path / "shifts.csv").write_text("who,start,end\n")
+    run(f"{{path: '{place}', format: parquet, mode: append, batch: sunday}}")
+    with pytest.raises(TimeloomError, match="was to get 0 rows, and 3 can be read back"):
+        run(f"{{path: '{place}', format: parquet, mode: append, batch: monday}}")
+
+
 @pytest.mark.parametrize(
     ("sink", "words"),
     [
@@ -107,10 +119,17 @@ def test_a_database_that_is_read_is_refused_in_the_same_words(spark):
 @pytest.mark.parametrize(
     ("sink", "words"),
     [
-        ("{path: 's3a://lake/people', format: parquet, mode: overwrite}", "cannot be replaced at once"),
+        ("{path: 's3a://lake/people', format: parquet, mode: overwrite}", "cannot be replaced at once.*batch"),
+        (
+            "{path: 's3a://lake/people', format: parquet, mode: append, batch: x}",
+            "renaming a directory, which s3a does",
+        ),
+        ("{path: 'hdfs://nn/people', format: parquet, mode: append}", "mode append of files needs batch"),
+        ("{path: 'hdfs://nn/people', format: parquet, batch: x}", "no other mode takes one"),
+        ("{path: 'hdfs://nn/x', format: orc, mode: append, batch: x, partition_by: who}", "give no partition_by"),
+        ("{table: people, mode: append, batch: x}", "store's own commit"),
         ("{url: 'jdbc:postgresql://db/hr', path: out/x}", "a database needs table"),
         ("{url: 'jdbc:postgresql://db/hr', table: people, partition_by: x}", "has no partition_by"),
-        ("{table: people, batch: today}", "unknown key"),
     ],
 )
 def test_stores_that_cannot_mean_anything_are_faults(tmp_path, sink, words):

@@ -146,6 +146,15 @@ class Step(Part):
         return list(dict.fromkeys(name for names in named for name in names))
 
 
+LABEL = "a label of letters, digits and _.+- that does not begin with _ or . (a rerun replaces the rows of its batch)"
+"""What the batch of an output is."""
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be the label of a batch."""
+    return re.fullmatch(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]*", text) is not None
+
+
 class Sink(Part):
     """Where a table goes."""
 
@@ -167,11 +176,8 @@ class Sink(Part):
             raise ValueError("mode replace_partitions needs partition_by")
         if len(set(self.partition_by)) < len(self.partition_by):
             raise ValueError("partition_by names a column twice")
-        if self.mode == "append" and not (self.batch and re.fullmatch(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]*", self.batch)):
-            raise ValueError(
-                "mode append needs batch, a label of letters, digits and _.+- that does not begin with _ or . "
-                "(a rerun replaces the rows of its batch)"
-            )
+        if self.mode == "append" and not (self.batch and is_label(self.batch)):
+            raise ValueError(f"mode append needs batch, {LABEL}")
         if self.mode != "append" and self.batch is not None:
             raise ValueError("batch is for mode append")
         return self

@@ -4,8 +4,16 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from timeloom.pipeline.definition.models import Part, as_list
+from timeloom.pipeline.definition.models import LABEL, Part, as_list, is_label
 from timeloom.pipeline.formats.registry import FORMATS, by_suffix
+
+NO_RENAMES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "wasb", "wasbs", "swift")
+"""What addresses begin with whose stores have no directories to rename."""
+
+_OWN_PATH = (
+    "mode: error with a path of its own for each run (a variable such as ${DAY} in it), or a format that commits, such "
+    "as delta or iceberg"
+)
 
 
 class Store(Part):
@@ -20,6 +28,7 @@ class Store(Part):
     format: str
     mode: Literal["overwrite", "append", "error"] = "error"
     partition_by: list[str] = Field(default_factory=list)
+    batch: str | None = None
     title: str | None = None
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
@@ -35,12 +44,35 @@ class Store(Part):
             raise ValueError("a database needs table")
         if (self.into is None) == (self.path is None):
             raise ValueError("give either table or path")
-        if self.format in FORMATS and self.into is None and self.mode != "error":
+        if self.holds_files:
+            self._require_whole_files()
+        elif self.batch is not None:
             raise ValueError(
-                f"{self.format} files in a store cannot be replaced at once; take mode: error with a path of its own "
-                "for each run (a variable such as ${DAY} in it), or a format that commits, such as delta or iceberg"
+                "batch is for mode append of plain files; here rows are appended by the store's own commit"
             )
         return self
+
+    def _require_whole_files(self) -> None:
+        """Files at an address change at once where one directory is renamed, so each batch has one."""
+        scheme = (self.path or "").partition("://")[0]
+        if self.mode == "overwrite":
+            raise ValueError(
+                f"{self.format} files in a store cannot be replaced at once; take mode: append with a batch, which a "
+                f"rerun replaces, or {_OWN_PATH}"
+            )
+        if self.mode == "append" and scheme in NO_RENAMES:
+            raise ValueError(
+                f"files are appended by renaming a directory, which {scheme} does file by file; take {_OWN_PATH}"
+            )
+        if (self.mode == "append") != (self.batch is not None) or not is_label(self.batch or "x"):
+            raise ValueError(f"mode append of files needs batch, and no other mode takes one: {LABEL}")
+        if self.batch is not None and self.partition_by:
+            raise ValueError("a batch of files is one directory, which takes its place at once: give no partition_by")
+
+    @property
+    def holds_files(self) -> bool:
+        """Whether this is a place for plain files, which have no commit of their own."""
+        return self.format in FORMATS and self.into is None
 
     @property
     def place(self) -> str:

@@ -2,14 +2,19 @@
 
 from contextlib import AbstractContextManager
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 
-from timeloom.errors import StorageError
+from timeloom.errors import StorageError, UsageError
 from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.packages import is_missing, named_packages, with_driver
 from timeloom.pipeline.engines.session import spark_errors
 from timeloom.pipeline.engines.spark_sources import spark_form
 from timeloom.pipeline.formats.registry import FORMATS
+
+BATCH = "batch"
+"""The column, and so the directories, by which batches of files are told apart."""
 
 
 def require_classes(spark: SparkSession, store: Store) -> None:
@@ -41,16 +46,38 @@ def deliver(spark: SparkSession, frame: DataFrame, store: Store, place: str, row
             chosen.saveAsTable(store.into)
             found = spark.table(store.into)
         else:
-            name, layout = store.format, {}
-            if store.format in FORMATS:
-                form = spark_form(store.format)
-                name, layout = form.name, {**form.layout, **form.writing}
-            writer = frame.write.format(name).options(**layout, **store.options)
-            writer.partitionBy(*store.partition_by).mode(_mode(store)).save(place)
-            found = spark.read.format(name).options(**layout, **store.options).load(place)
+            found = _saved(spark, frame, store, place)
         counted = found.count()
-    if store.mode != "append" and counted != rows:
+    if (store.mode != "append" or store.holds_files) and counted != rows:
         raise StorageError(f"{store.place!r} was to get {rows:,} rows, and {counted:,} can be read back from it")
+
+
+def _saved(spark: SparkSession, frame: DataFrame, store: Store, place: str) -> DataFrame:
+    """Write to a path, and read back what is there.
+
+    A batch of files is a partition, of which Spark writes all files elsewhere and then renames the directory.
+    """
+    name, layout = store.format, {}
+    if store.format in FORMATS:
+        form = spark_form(store.format)
+        name, layout = form.name, {**form.layout, **form.writing}
+    writer, reader = frame.write, spark.read.format(name).options(**layout, **store.options)
+    if store.batch is None:
+        writer = writer.format(name).options(**layout, **store.options).partitionBy(*store.partition_by)
+        writer.mode(_mode(store)).save(place)
+        return reader.load(place)
+    if BATCH in frame.columns:
+        raise UsageError(
+            f"the rows for {store.place!r} have a column {BATCH!r}, and batches are told by one; rename it"
+        )
+    writer = frame.withColumn(BATCH, lit(store.batch)).write.format(name).options(**layout, **store.options)
+    writer.option("partitionOverwriteMode", "dynamic").partitionBy(BATCH).mode("overwrite").save(place)
+    try:
+        return reader.load(f"{place.rstrip('/')}/{BATCH}={store.batch}")
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" not in str(error):
+            raise
+        return frame.limit(0)  # a batch without rows has no directory
 
 
 def _mode(store: Store) -> str:
