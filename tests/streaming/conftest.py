@@ -23,7 +23,7 @@ def balanced_arrays(method: Method) -> Method:
         sides = args[:2] if isinstance(join, EndpointJoin) else args[0]
         given = join.intake.waiting + sum(side.ids.size for side in sides)
         answer = method(join, *args)
-        emitted = answer if isinstance(join, EndpointJoin) else answer[1]
+        emitted = answer if isinstance(join, EndpointJoin) else answer.emitted
         refused = sum(len(part.verdicts) for part in emitted.refused)
         assert given == emitted.used + refused + join.intake.waiting, "an event is lost, or counted twice"
         return answer

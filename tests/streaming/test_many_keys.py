@@ -9,21 +9,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeloom.model.names import ALL_NAMES, relation
+from timeloom.model.ticks import FOREVER
 from timeloom.streaming import StreamJoin
+from timeloom.streaming.deciding import ARRIVALS, EVENTS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.keyed import Found, KeyedJoin
-from timeloom.streaming.operator import EndpointJoin
+from timeloom.streaming.operator import HOWS, EndpointJoin
 
-DIRECT = [name for name in ALL_NAMES if EndpointJoin(relation(name)).direct is not None]
+RELATIONS = [
+    *map(relation, (*ALL_NAMES, "during | after", "starts | equals | started_by")),
+    relation("iseql.start_preceding", delta=2),
+    relation("iseql.left_overlap", delta=1, epsilon=2),
+]
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 12), st.booleans()), max_size=8)
 untils = st.one_of(st.none(), st.integers(0, 12), st.tuples(st.integers(0, 12), st.integers(0, 12)))
 FAR = 2**62 + 5
 
 
-def batch(some: list[tuple], shift: int, numbers: bool, first: int) -> tuple[Events, np.ndarray]:
+def batch(some: list[tuple], shift: int, numbers: bool, first: int, arrival: str) -> tuple[Events, np.ndarray]:
+    """Events with their keys; in place of a start a whole row is longer than in place of an end, or has none."""
     keys, ids, times, starting = (np.array([row[at] for row in some], np.int64) for at in range(4))
     own = np.arange(first, first + len(some)) if numbers else None
-    return Events.endpoints(ids, times + shift, starting.astype(np.bool_))._replace(numbers=own), keys
+    events = Events.endpoints(ids, times + shift, starting.astype(np.bool_))
+    if arrival != EVENTS:
+        lengths = np.where(starting, 1 + 3 * ids, 1)
+        ends = np.where(starting & (ids == 0), FOREVER, times + shift + lengths)
+        events = Events.rows(ids, times + shift, ends)
+    return events._replace(numbers=own), keys
 
 
 def told(found: list, events: list[list[tuple]] | None) -> tuple:
@@ -42,28 +54,31 @@ def told(found: list, events: list[list[tuple]] | None) -> tuple:
     ]
     refused = [
         (some.side, *row)
-        for _, out in found
+        for _, out, *_ in found
         for some in out.refused
         for row in zip(some.events.ids.tolist(), some.events.times.tolist(), some.verdicts.tolist(), strict=True)
     ]
     ended = [
         (side, repr(means(side, row)), repr(means(side, end)), at)
-        for _, out in found
+        for _, out, *_ in found
         for side, row, end, at in out.ended.T.tolist()
     ]
-    return sorted(results), sorted(refused), sorted(ended), sum(out.used for _, out in found)
+    return sorted(results), sorted(refused), sorted(ended), sum(out.used for _, out, *_ in found)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     given=st.lists(st.tuples(rows, rows, untils), min_size=1, max_size=5),
-    name=st.sampled_from(DIRECT),
+    wanted=st.sampled_from(RELATIONS),
+    how=st.sampled_from([*HOWS, "every"]),
+    arrivals=st.tuples(st.sampled_from(ARRIVALS), st.sampled_from(ARRIVALS)) | st.just((EVENTS, EVENTS)),
     numbered=st.booleans(),
     restarts=st.sets(st.integers(0, 4)),
     far=st.sampled_from([None, 1, 3]),
 )
-def test_the_answers_of_a_join_for_each_key(given, name, numbered, restarts, far):
-    make = partial(EndpointJoin, relation(name), numbered=numbered)
+def test_the_answers_of_a_join_for_each_key(given, wanted, how, arrivals, numbered, restarts, far):
+    kind = {"every": True} if how == "every" else {"how": how}
+    make = partial(EndpointJoin, wanted, left=arrivals[0], right=arrivals[1], numbered=numbered, **kind)
     apart, shared = KeyedJoin(make), KeyedJoin(make, pooled=True)
     known: list[list[tuple]] = [[], []]
     seen = known if numbered else None
@@ -71,7 +86,10 @@ def test_the_answers_of_a_join_for_each_key(given, name, numbered, restarts, far
         shift = FAR if far is not None and number >= far else 0
         moved = tuple(one + shift for one in until) if isinstance(until, tuple) else until
         moved = moved + shift if isinstance(moved, int) else moved
-        sides = [batch(some, shift, numbered, len(own)) for some, own in zip((left, right), known, strict=True)]
+        sides = [
+            batch(some, shift, numbered, len(own), arrival)
+            for some, own, arrival in zip((left, right), known, arrivals, strict=True)
+        ]
         for own, some in zip(known, (left, right), strict=True):
             own += [(*row, shift) for row in some]
         if number in restarts:
@@ -103,9 +121,9 @@ def test_a_key_with_many_rows_among_many_keys():
     assert (join.state_size, join.tally.used) == (2 * keys.size, 2 * keys.size)
 
 
-@pytest.mark.parametrize("name", ["overlaps", "intersects"])
-def test_keys_that_come_and_go_leave_nothing(name):
-    join = StreamJoin(name, on="key")
+@pytest.mark.parametrize(("name", "how"), [("overlaps", "inner"), ("intersects", "inner"), ("equals", "full")])
+def test_keys_that_come_and_go_leave_nothing(name, how):
+    join = StreamJoin(name, on="key", how=how)
     for step in range(12):
         keys = [f"{step}-{key}" for key in range(400)]
         for event in ("start", "end"):
@@ -119,5 +137,5 @@ def test_keys_that_come_and_go_leave_nothing(name):
     assert join._made is not None
     assert (join.state_size, join._made.keys) == (0, set())
     assert join.keys._next <= 3 * 1024
-    assert len(join._made._many._lists) <= 4 * 1024
+    assert len(join._made._many.pools._lists) <= 4 * 1024
     assert join.tally.events == join.tally.used + join.tally.refused

@@ -131,15 +131,14 @@ class Intake:
         return [np.array([column.astype(np.int64) for column in side.held.arrays]) for side in self.sides]
 
     @property
+    def arrivals(self) -> tuple[str, str]:
+        """How either side arrives."""
+        return self.sides[0].arrival, self.sides[1].arrival
+
+    @property
     def clocks(self) -> tuple[int, int]:
         """The last complete instant of either side."""
         return max(self.clock, self.sides[0].clock), max(self.clock, self.sides[1].clock)
-
-    def follow(self, other: "Intake") -> None:
-        """Take over the clocks of another intake, and what has been promised there."""
-        self.clock, self._promised = other.clock, other._promised
-        for side, own in zip(self.sides, other.sides, strict=True):
-            side.clock = own.clock
 
     def restore(self, clocks: tuple[int, int, int], *held: NDArray[np.int64]) -> None:
         """Go on from the clocks of both sides and of either, and from events that wait."""

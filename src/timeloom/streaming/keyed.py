@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from timeloom.engines.tables.key_types import as_key, common_type
 from timeloom.engines.tables.taking import taken
 from timeloom.errors import InvalidInputError, StorageError
-from timeloom.kernels.streaming.foresight import NEAR_TICK
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Until
-from timeloom.streaming.many_keys import ManyKeys
+from timeloom.streaming.many_keys import ManyKeys, OfKeys
 from timeloom.streaming.names import SPARE, check_hashable, family, hashable, plain_type
 from timeloom.streaming.operator import Emitted, EndpointJoin
 from timeloom.streaming.restoring import SHAPES, sound_arrays
@@ -148,11 +147,13 @@ class Keys:
 
 
 class Keyed(NamedTuple):
-    """What has become certain for one key."""
+    """What has become certain for one key, or for several."""
 
     key: int | Ids
     """Its number; or of several keys that of each pair."""
     emitted: Emitted
+    row_keys: Ids | None = None
+    """Of several keys that of each single row."""
 
 
 PAIR = -1
@@ -172,10 +173,13 @@ class Found(NamedTuple):
     def of(cls, found: list[Keyed]) -> "Found":
         """Lay out what is certain, key by key: pairs, then left rows, then right ones."""
         parts: list[tuple[Ids, ...]] = [(np.empty(0, np.int64),) * 5]
-        for key, emitted in found:
+        for key, emitted, row_keys in found:
             if emitted.lefts.size:
                 parts.append(_laid_out(key, emitted.lefts, emitted.rights, PAIR, emitted.instants))
-            parts += [_laid_out(key, ids, ids, side, instants) for side, instants, ids in emitted.alone()]
+            for side in (0, 1) if emitted.rows.size else ():
+                own = emitted.row_sides == side
+                rows, theirs = emitted.rows[own], key if row_keys is None else row_keys[own]
+                parts.append(_laid_out(theirs, rows, rows, side, emitted.row_instants[own]))
         if len(parts) == 2:
             return cls(*parts[1])
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -199,14 +203,14 @@ def _laid_out(key: int | Ids, lefts: Ids, rights: Ids, side: int, instants: Ids)
 class KeyedJoin(Guarded):
     """A join for each key; a key without rows has none. Instants are complete for all keys at once.
 
-    Where ``pooled``, keys share one sweep and the memory for their rows, as far as the join needs no plan: then a key
-    at rest costs little more than its rows, and events cost what those of one key do.
+    Where ``pooled``, keys share one sweep and the memory for their rows: then a key at rest costs little more than its
+    rows, and events cost what those of one key do.
     """
 
     def __init__(self, make: Callable[[], EndpointJoin], *, pooled: bool = False) -> None:
         super().__init__()
         self._make = make
-        self._many = ManyKeys(make) if pooled and make().direct is not None else None
+        self._many = ManyKeys(make) if pooled else None
         self._clocks = make().intake if self._many is None else self._many.intake
         self._joins: dict[int, EndpointJoin] = {}
 
@@ -220,7 +224,7 @@ class KeyedJoin(Guarded):
     @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        own = 0 if self._many is None else self._many.state_size
+        own = 0 if self._many is None else self._many.pools.state_size
         return own + sum(join.state_size for join in self._joins.values())
 
     @property
@@ -241,7 +245,7 @@ class KeyedJoin(Guarded):
         if self._many is not None:
             held = self._many.intake.sides[side].held
             numbers = self._many.numbered
-            parts += [self._many.rows(side, numbers=numbers), held.row_numbers if numbers else held.ids]
+            parts += [self._many.pools.rows(side, numbers=numbers), held.row_numbers if numbers else held.ids]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
     @guarded
@@ -256,7 +260,7 @@ class KeyedJoin(Guarded):
         if self._many is not None:
             held = self._many.intake.sides[side].held
             starts = held.row_numbers[held.starting]
-            parts += [self._many.rows(side, numbers=True), starts[starts >= 0]]
+            parts += [self._many.pools.rows(side, numbers=True), starts[starts >= 0]]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
     @guarded
@@ -264,9 +268,7 @@ class KeyedJoin(Guarded):
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
         complete, before = self._clocks.complete(*events, until), self._clocks.clocks
         if self._many is not None:
-            if not ManyKeys.is_far(events) and complete < NEAR_TICK:
-                return [Keyed(*self._many.push(events, keys, complete))]
-            self._part()
+            return [_of_many(self._many.push(events, keys, complete))]
         parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
         due = {key for key, join in self._joins.items() if join.next_instant <= complete}
         found = [self._advance(key, parts, complete, before) for key in sorted(due.union(*parts))]
@@ -276,22 +278,11 @@ class KeyedJoin(Guarded):
     @guarded
     def close(self) -> list[Keyed]:
         """End both streams: what is open never ends."""
-        self._part()
+        if self._many is not None:
+            return [_of_many(self._many.close())]
         found = [Keyed(key, join.close()) for key, join in sorted(self._joins.items())]
         self._clocks.clock, self._joins = FOREVER, {}
         return found
-
-    def _part(self) -> None:
-        """From now on let each key have a join of its own, which can plan, and which takes care of sums."""
-        if self._many is None:
-            return
-        many, self._many = self._many, None
-        for key in sorted(many.keys):
-            join = self._joins[key] = self._make()
-            join.restore(many.snapshot(key))
-        promised = self._clocks
-        self._clocks = self._make().intake
-        self._clocks.follow(promised)
 
     @guarded
     def snapshot(self) -> list[NDArray[np.int64]]:
@@ -314,15 +305,11 @@ class KeyedJoin(Guarded):
             raise malformed("the clocks or the keys cannot be")
         own = [arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)] for at in range(len(keys))]
         states = dict(zip(keys, (migrated(some, version) for some in own), strict=True))
-        sides = self._clocks.sides
-        stored = {key: sound_arrays(some, (sides[0].arrival, sides[1].arrival)) for key, some in states.items()}
+        stored = {key: sound_arrays(some, self._clocks.arrivals) for key, some in states.items()}
         self._clocks.restore((clocks[0], clocks[1], clocks[2]), *self._clocks.held())
-        if self._many is not None and all(self._many.fits(some) for some in stored.values()):
-            for key, some in stored.items():
-                self._many.take(key, some)
-            self._many.settle()
+        if self._many is not None:
+            self._many.restore(stored)
             return
-        self._part()
         for key, some in states.items():
             self._joins[key] = self._make()
             self._joins[key].restore(some)
@@ -359,6 +346,10 @@ class KeyedJoin(Guarded):
         else:
             self._joins[key] = join
         return Keyed(key, emitted)
+
+
+def _of_many(found: OfKeys) -> Keyed:
+    return Keyed(found.keys, found.emitted, found.row_keys)
 
 
 def _fits(values: tuple[Any, ...], kinds: list[pa.DataType]) -> bool:

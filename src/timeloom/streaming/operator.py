@@ -1,6 +1,5 @@
 """The streaming join on arrays: endpoint events in, certain pairs out."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -100,13 +99,6 @@ class Emitted(NamedTuple):
     ended: Cells = np.empty((4, 0), np.int64)
     """Of numbered rows that have ended: their sides, their numbers, those of their ends, and when."""
 
-    def alone(self) -> Iterator[tuple[int, Ticks, Ids]]:
-        """The single rows of each side that has some: their instants and ids."""
-        for side in (0, 1):
-            own = self.row_sides == side
-            if own.any():
-                yield side, self.row_instants[own], self.rows[own]
-
 
 class EndpointJoin(Guarded):
     """Join two streams of endpoints; each pair leaves at the first instant at which it is certain.
@@ -136,35 +128,42 @@ class EndpointJoin(Guarded):
         super().__init__()
         self.how = how = checked_how(how, left, right)
         self.numbered = numbered
-        self._code = EVERY if every else HOWS.index(how)
+        self.code = EVERY if every else HOWS.index(how)
+        """The kind of join, for the sweep."""
         self.intake = Intake(left, right, lateness)
         self.counters = Counters()
         boxes = relation.boxes(axis)
         self.query = (
             f"{how} join of {left} with {right} on the {axis.value} axis by {[list(box.ranges) for box in boxes]}"
         )
-        self._rules = rules_of(boxes, left, right)
+        self.rules = rules_of(boxes, left, right)
+        """The relation, for the sweep."""
         self._lazy = BUFFER if lazy else 1
-        self._plain = how == "inner" and not every and left == right == EVENTS and is_near(self._rules)
-        self._directly = directly(self._rules) if self._plain else None
+        self._plain = how == "inner" and not every and left == right == EVENTS and is_near(self.rules)
+        self._directly = directly(self.rules) if self._plain else None
         self._pairs_per_event = 1.0
         self._opened = empty_rows(32)
         self._maps = empty_maps(2, 64, by_start=self._by_start)
         self._agenda = empty_agenda(64)
         self._waiters = np.empty((WAITING_SIDE + 1, 64), np.int64)
-        self._state = np.zeros(STATE_SIZE, np.int64)
-        self._state[BEFORE] = MIN_TICK
-        for side, arrival in enumerate((left, right)):
-            self._state[WHOLE + side], self._state[LATE + side] = arrival != EVENTS, arrival == AT_END
+        self._state = self.empty_state()
+
+    def empty_state(self) -> Cells:
+        """Where a run stands that has not begun, for the sweep."""
+        state = np.zeros(STATE_SIZE, np.int64)
+        state[BEFORE] = MIN_TICK
+        for side, arrival in enumerate(self.intake.arrivals):
+            state[WHOLE + side], state[LATE + side] = arrival != EVENTS, arrival == AT_END
+        return state
 
     @property
     @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
-        return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self._unseen)
+        return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self.unseen)
 
     @property
-    def _unseen(self) -> list[int]:
+    def unseen(self) -> list[int]:
         """The sides whose open rows may still match, but need not be kept beyond their ids and starts."""
         if self._directly is None:
             return []
@@ -185,9 +184,9 @@ class EndpointJoin(Guarded):
         return self._directly
 
     @property
-    def decisions(self) -> NDArray[np.int64]:
-        """The decisions of the relation, for the sweep."""
-        return self._rules.decisions
+    def is_plain(self) -> bool:
+        """Whether only pairs of one box are asked for, far from the ends of the axis."""
+        return self._plain
 
     @property
     @guarded
@@ -246,7 +245,7 @@ class EndpointJoin(Guarded):
     @guarded
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot; one that cannot be is a StorageError, and changes nothing."""
-        stored = sound_arrays(state, (self.intake.sides[0].arrival, self.intake.sides[1].arrival))
+        stored = sound_arrays(state, self.intake.arrivals)
         clock, *_, left_clock, right_clock = stored.numbers.tolist()
         self.intake.restore((clock, left_clock, right_clock), stored.left_held, stored.right_held)
         self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[LEFT_HANDLE : STORED_BEFORE + 2]
@@ -273,7 +272,7 @@ class EndpointJoin(Guarded):
     def close(self) -> Emitted:
         """End both streams: what is open never ends."""
         emitted = self._advance(Events.none(), Events.none(), FOREVER)
-        for side, kept in enumerate(kept_sides(self._code)):
+        for side, kept in enumerate(kept_sides(self.code)):
             if kept:
                 alive = contents(self._maps, side)
                 alone = alive[NAME][alive[MARK] != MATCHED]
@@ -305,31 +304,31 @@ class EndpointJoin(Guarded):
 
     def _take_care(self) -> None:
         """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
-        for side in self._unseen:
-            opened = rows_in(self._opened, side)
-            rows = np.zeros((AFTER, len(opened)), np.int64)
-            rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, HANDLE if self.numbered else ID]].T
-            rows[END], rows[FIRED] = FOREVER, MIN_TICK
-            self._maps = with_room(self._maps, len(opened))
+        for side in self.unseen:
+            rows = open_as_live(rows_in(self._opened, side), numbered=self.numbered)
+            self._maps = with_room(self._maps, rows.shape[1])
             fill(self._maps, side, rows)
         self._state[FAR], self._plain, self._directly = 1, False, None
 
     def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
-        pairs, rows, self._maps, self._agenda, self._waiters = advance(
+        pairs, rows = np.empty((3, 1024 + 2 * len(events)), np.int64), np.empty((3, 64), np.int64)
+        self._maps, self._agenda, self._waiters, pairs, rows = advance(
             events,
             complete,
-            self._code,
-            *self._rules,
+            self.code,
+            *self.rules,
             self._maps,
             self._agenda,
             self._waiters,
             self._state,
+            pairs,
+            rows,
         )
         return pairs[:, : self._state[PAIRS]], rows[:, : self._state[ROWS]]
 
     def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
         """The same where only pairs are asked for. There is room for somewhat more pairs than events gave before."""
-        state, rules = self._state, self._rules.decisions
+        state, rules = self._state, self.rules.decisions
         pairs = np.empty((3, 1024 + int(1.125 * self._pairs_per_event * len(events))), np.int64)
         buffer, foreseen = np.empty((2, self._lazy, 6), np.int64), np.empty((len(events), 2), np.int64)
         if self._directly is None:
@@ -359,6 +358,14 @@ class EndpointJoin(Guarded):
         larger = np.empty((3, max(2 * pairs.shape[1], written + wanted, expected + expected // 4)), np.int64)
         larger[:, :written] = pairs[:, :written]
         return larger
+
+
+def open_as_live(opened: Cells, *, numbered: bool) -> Cells:
+    """Open rows of a side as rows that may still match; where rows are ``numbered``, that is what they are called."""
+    rows = np.zeros((AFTER, len(opened)), np.int64)
+    rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, HANDLE if numbered else ID]].T
+    rows[END], rows[FIRED] = FOREVER, MIN_TICK
+    return rows
 
 
 def ended_rows(events: Cells, given: Ids) -> Cells:

@@ -273,7 +273,7 @@ class StreamJoin(Guarded):
         self._reject(refused.side, ids, times, refused.verdicts)
 
     def _answer(self, certain: list[Keyed]) -> pa.Table:
-        for _, emitted in certain:
+        for _, emitted, _ in certain:
             self._used += emitted.used
             for refused in emitted.refused:
                 self._refuse(refused)

@@ -25,8 +25,12 @@ FREE = 0
 LIVE, OPEN = 0, 2
 """The columns of the lists of a key: live rows of either side, open rows of either side. An empty list is -1."""
 
-LIVE_SIZE, OPEN_SIZE = 1 + gapless.MARK, 4
-"""What pools keep of a live row (number, period and name) and of an open one."""
+LIVE_SIZE, MARKED_SIZE, OPEN_SIZE = 1 + gapless.MARK, 2 + gapless.MARK, 4
+"""What pools keep of a live row (number, period and name; a mark, too, where rows without partner count), and of an
+open one."""
+
+SMALL = 65
+"""Slots of a table of open rows that is kept for the next key: one that a large key has left takes long to search."""
 
 
 def empty_pool(columns: int, room: int = 64) -> Cells:
@@ -39,13 +43,13 @@ def empty_pool(columns: int, room: int = 64) -> Cells:
 
 @compiled
 def roomier(pool: Cells) -> Cells:
-    """The same pool with twice the room."""
+    """The same pool with half as much room again: what is free counts as memory of the keys at rest."""
     room = pool.shape[0]
-    larger = np.zeros((2 * room, pool.shape[1]), np.int64)
+    larger = np.zeros((room + room // 2, pool.shape[1]), np.int64)
     larger[:room] = pool
-    for at in range(room, 2 * room):
+    for at in range(room, larger.shape[0]):
         larger[at, NEXT] = at + 1
-    larger[2 * room - 1, NEXT] = pool[FREE, NEXT]
+    larger[larger.shape[0] - 1, NEXT] = pool[FREE, NEXT]
     larger[FREE, NEXT] = room
     return larger
 
@@ -57,6 +61,27 @@ def taken_back(pool: Cells, at: int) -> int:
     pool[at, NEXT] = pool[FREE, NEXT]
     pool[FREE, NEXT] = at
     return after
+
+
+@compiled
+def taken(pool: Cells) -> int:
+    """Take a free row of a pool that has one."""
+    at: int = pool[FREE, NEXT]
+    pool[FREE, NEXT] = pool[at, NEXT]
+    return at
+
+
+@compiled
+def admitted_rows(events: Cells, table: Cells, state: Cells, numbered: bool) -> Cells:
+    """Match all ends of a key with its open rows; answers the table of these, which may have grown."""
+    at = admit(events, 0, table, state)
+    while at < events.shape[0]:
+        table = doubled(table)
+        at = admit(events, at, table, state)
+    for event in range(events.shape[0] if numbered else 0):
+        if events[event, EVENT_HANDLE] >= 0:
+            events[event, EVENT_ID] = events[event, EVENT_HANDLE]
+    return table
 
 
 @compiled
@@ -87,13 +112,7 @@ def sweep_keys(
     for number in range(keys.size):
         key, own = keys[number], events[bounds[number] : bounds[number + 1]]
         maps, table = load(lists, key, live, opened, maps, table)
-        at = admit(own, 0, table, state)
-        while at < own.shape[0]:
-            table = doubled(table)
-            at = admit(own, at, table, state)
-        for at in range(own.shape[0] if numbered else 0):
-            if own[at, EVENT_HANDLE] >= 0:
-                own[at, EVENT_ID] = own[at, EVENT_HANDLE]
+        table = admitted_rows(own, table, state, numbered)
         state[CURSOR] = 0
         while not sweep_direct(own, fires, leaves, same, rules, maps, buffer, state, pairs):
             while max(maps[0, gapless.COUNT, 0], maps[1, gapless.COUNT, 0]) + state[COMING] > maps.shape[2]:
@@ -102,7 +121,7 @@ def sweep_keys(
                 larger = np.empty((3, max(2 * pairs.shape[1], state[PAIRS] + state[WANTED])), np.int64)
                 larger[:, : state[PAIRS]] = pairs[:, : state[PAIRS]]
                 pairs = larger
-        live, opened = store(lists, key, live, opened, maps, table)
+        live, opened, table = store(lists, key, live, opened, maps, table)
         counts[number] = state[PAIRS]
     return pairs, live, opened, maps, table
 
@@ -116,6 +135,8 @@ def load(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table:
             if maps[side, gapless.COUNT, 0] == maps.shape[2]:
                 maps = grown(maps)
             append(maps, side, live[at, FIRST], live[at, FIRST + 1], live[at, FIRST + 2], live[at, FIRST + 3])
+            if live.shape[1] == MARKED_SIZE:
+                maps[side, gapless.MARK, maps[side, gapless.COUNT, 0] - 1] = live[at, FIRST + gapless.MARK]
             if maps.shape[1] > gapless.FIRST_ALIKE:
                 chain(maps, side)
             at = taken_back(live, at)
@@ -130,16 +151,15 @@ def load(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table:
 
 
 @compiled
-def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table: Cells) -> tuple[Cells, Cells]:
-    """Put the rows of a key back into the pools, so that maps and table are empty again."""
+def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table: Cells) -> tuple[Cells, Cells, Cells]:
+    """Put the rows of a key back into the pools, so that maps and table are empty again, and the table is small."""
     for side in range(2):
         lists[key, LIVE + side] = lists[key, OPEN + side] = -1
         for element in range(maps[side, gapless.COUNT, 0]):
             if live[FREE, NEXT] < 0:
                 live = roomier(live)
-            at = live[FREE, NEXT]
-            live[FREE, NEXT] = live[at, NEXT]
-            for column in range(gapless.MARK):
+            at = taken(live)
+            for column in range(live.shape[1] - FIRST):
                 live[at, FIRST + column] = maps[side, column, element]
             live[at, NEXT] = lists[key, LIVE + side]
             lists[key, LIVE + side] = at
@@ -153,15 +173,17 @@ def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table
             if table[side, slot, HANDLE] >= 0:
                 if opened[FREE, NEXT] < 0:
                     opened = roomier(opened)
-                at = opened[FREE, NEXT]
-                opened[FREE, NEXT] = opened[at, NEXT]
+                at = taken(opened)
                 for column in range(3):
                     opened[at, FIRST + column] = table[side, slot, column]
                 opened[at, NEXT] = lists[key, OPEN + side]
                 lists[key, OPEN + side] = at
                 table[side, slot, HANDLE] = -1
         table[side, last, 0] = 0
-    return live, opened
+    if table.shape[1] > SMALL:
+        table = np.full((2, SMALL, 3), -1, np.int64)
+        table[:, SMALL - 1, 0] = 0
+    return live, opened, table
 
 
 @compiled

@@ -61,16 +61,17 @@ def advance(
     agenda: Cells,
     waiters: Cells,
     state: Cells,
+    pairs: Cells,
+    rows: Cells,
 ) -> tuple[Cells, Cells, Cells, Cells, Cells]:
     """Work off the events and all that is planned up to an instant.
 
-    Answers the pairs and the single rows that were written; and the maps, the agenda and the waiting rows, which may
-    have grown.
+    Answers the maps, the agenda and the waiting rows, the pairs and the single rows that were written; all may have
+    grown.
     """
     kept, first = kept_sides(how), 0
     closing = (kept[0] and how != EVERY, kept[1] and how != EVERY)
     waits = closing[0] or closing[1]
-    pairs, rows = np.empty((3, 1024 + 2 * events.shape[0]), np.int64), np.empty((3, 64), np.int64)
     while True:
         busy, time = until == MAX_TICK and state[BEFORE] < MAX_TICK, until
         if first < events.shape[0]:
@@ -111,7 +112,7 @@ def advance(
         if waits and time < MAX_TICK:
             review(time, maps, rules, waiters, state, rows)
         state[BEFORE], first = time, last
-    return pairs, rows, maps, agenda, waiters
+    return maps, agenda, waiters, pairs, rows
 
 
 @compiled
