@@ -18,7 +18,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
 from multiprocessing import get_context
 from typing import Any
 
@@ -32,7 +32,7 @@ from timeloom.operators.join import join
 from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import decisions
 from timeloom.streaming.intake import Events
-from timeloom.streaming.operator import EndpointJoin
+from timeloom.streaming.operator import HOWS, EndpointJoin
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
@@ -242,14 +242,14 @@ def key_events(keys: int, rows: int, first: int) -> pa.Table:
 
 def many_keys(runs: int, events: int = 2_000, keys: int = 16_000) -> None:
     """A batch of events of one key, and of many keys of which each has an open row; and the bytes of a key at rest."""
-    print(f"\n{events:,} events{'':<12}{'one key (ms)':>14}{f'{keys:,} keys':>14}{'ratio':>8}{'bytes a key':>13}")
-    for name in ("overlaps", "intersects"):
+    print(f"\n{events:,} events{'':<18}{'one key (ms)':>14}{f'{keys:,} keys':>14}{'ratio':>8}{'bytes a key':>13}")
+    for name, how in product(("overlaps", "intersects", "equals", "iseql.start_preceding"), HOWS):
         best, kept = [], 0.0
         for some in (1, keys):
             numbers = np.arange(some if some > 1 else 0)
             rest = pa.table({"key": numbers, "id": -1 - numbers, "time": numbers, "event": numbers >= 0})
             tracemalloc.start()
-            join = StreamJoin(name, on="key")
+            join = StreamJoin(name, on="key", how=how)
             join.push(rest, None, until=keys)
             kept = tracemalloc.get_traced_memory()[0] / some
             tracemalloc.stop()
@@ -260,7 +260,7 @@ def many_keys(runs: int, events: int = 2_000, keys: int = 16_000) -> None:
                 join.push(table, table, until=int(table["time"][-1].as_py()))
                 times.append(time.perf_counter() - begin)
             best.append(1000 * min(times))
-        print(f"{name:<24}{best[0]:>14.1f}{best[1]:>14.1f}{best[1] / best[0]:>7.1f}x{kept:>13.0f}")
+        print(f"{name:<24}{how:<6}{best[0]:>14.1f}{best[1]:>14.1f}{best[1] / best[0]:>7.1f}x{kept:>13.0f}")
 
 
 def main() -> None:

@@ -119,7 +119,7 @@ def test_keyed_joins_on_arrays(tmp_path):
     assert (again.keys, again.state_size, again.waiting) == ({4, 5}, 1, 1)
     other = Events.endpoints(np.array([9, 9]), np.array([2, 4]), np.array([True, True]))
     found = again.push((Events.none(), other), (np.empty(0, np.int64), np.array([4, 5])), until=5)
-    assert [(key, out.lefts.tolist(), out.instants.tolist()) for key, out in found] == [(4, [1], [2]), (5, [2], [4])]
+    assert [(key, out.lefts.tolist(), out.instants.tolist()) for key, out, _ in found] == [(4, [1], [2]), (5, [2], [4])]
     with pytest.raises(StorageError, match="the file has the state of another query"):
         KeyedJoin.load(tmp_path / "keys", partial(EndpointJoin, relation("meets")))
 

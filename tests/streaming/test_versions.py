@@ -47,7 +47,7 @@ def test_keyed_joins_go_on_from_an_earlier_version(version):
     join = KeyedJoin(make)
     join.restore([arrays[0][[0, 0, 0]], np.array([3]), *arrays], version)
     none, key = np.empty(0, np.int64), np.array([3])
-    ((number, out),) = join.push((one(1, 6, False), Events.none()), (key, none), until=8)
+    ((number, out, _),) = join.push((one(1, 6, False), Events.none()), (key, none), until=8)
     assert (number, out.lefts.tolist(), out.rights.tolist()) == (3, [1], [7])
     with pytest.raises(StorageError, match="is of version 3, but this is version"):
         join.restore([], 3)

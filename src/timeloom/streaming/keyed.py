@@ -1,21 +1,17 @@
 """Streaming joins with equality keys: one join on arrays for each key that is in use."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.tables.key_types import as_key, common_type
-from timeloom.engines.tables.taking import taken
-from timeloom.errors import InvalidInputError, StorageError
+from timeloom.errors import StorageError
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Until
 from timeloom.streaming.many_keys import ManyKeys, OfKeys
-from timeloom.streaming.names import SPARE, check_hashable, family, hashable, plain_type
 from timeloom.streaming.operator import Emitted, EndpointJoin
 from timeloom.streaming.restoring import SHAPES, sound_arrays
 from timeloom.streaming.saved import Place
@@ -26,124 +22,8 @@ KIND = "keyed-stream-join"
 """What files of keyed joins hold."""
 
 
-class Keys:
-    """The values of key columns as numbers, and back.
-
-    Equal values are one key: 1 and 1.0, 0.0 and -0.0, equal instants of different units, and all NaNs. Results have the
-    left side's values in its types where each of them has a left row. Keys that are ``shared`` may come from the right
-    side alone, and have the type that holds the values of both sides, as far as these have come.
-    """
-
-    def __init__(self, columns: tuple[str, ...], *, shared: bool = False) -> None:
-        self.columns = columns
-        self.shared = shared
-        self._types: dict[str, list[pa.DataType]] = {}
-        self._numbers: dict[tuple[object, ...], int] = {}
-        self._values: dict[int, tuple[object, ...]] = {}
-        self._free: list[int] = []
-        self._next = self._at_last = 0
-
-    def numbers(self, table: pa.Table, side: str) -> tuple[Ids, NDArray[np.bool_]]:
-        """The number of each row's key, and which rows have none: a null equals nothing."""
-        if not self.columns:
-            return np.zeros(len(table), np.int64), np.zeros(len(table), np.bool_)
-        self._check_types(table, side)
-        values = list(zip(*(hashable(table[name]) for name in self.columns), strict=True))
-        missing = np.array([any(one is None for one in value) for value in values], np.bool_)
-        return np.array([self._number(value, decides=side == "left") for value in values], np.int64), missing
-
-    def _check_types(self, table: pa.Table, side: str) -> None:
-        """Keys of one side keep their types; those of both sides can be equal, and have a type that holds them."""
-        types = [table.schema.field(name).type for name in self.columns]
-        for name, kind, known in zip(self.columns, types, self._types.get(side, types), strict=True):
-            if not kind.equals(known):
-                raise InvalidInputError(
-                    f"the keys {name!r} of the {side} side were {known} and are {kind} now; keep one type"
-                )
-            check_hashable(kind, f"the key column {name!r} of the {side} table")
-        other = self._types.get("right" if side == "left" else "left", types)
-        for name, kind, theirs in zip(self.columns, types, other, strict=True):
-            if family(kind) != family(theirs) and not (pa.types.is_null(kind) or pa.types.is_null(theirs)):
-                raise InvalidInputError(f"the keys {name!r} ({kind}) and {name!r} ({theirs}) cannot be equal; cast one")
-            if self.shared:
-                as_key(table[name], common_type(kind, theirs) or kind, name)
-        self._types[side] = types
-
-    def arrays(self, numbers: Ids) -> dict[str, pa.Array]:
-        """The key columns of rows with the keys of these numbers."""
-        if not self.columns:
-            return {}
-        used, positions = np.unique(numbers, return_inverse=True)
-        values = [self._values[number] for number in used.tolist()]
-        return {
-            name: taken(_column([value[at] for value in values], kind), pa.array(positions), name)
-            for at, (name, kind) in enumerate(zip(self.columns, self._result_types(), strict=True))
-        }
-
-    def _result_types(self) -> list[pa.DataType]:
-        left, right = (self._types.get(side) for side in ("left", "right"))
-        if left and right and self.shared:
-            return [common_type(*kinds) or kinds[0] for kinds in zip(left, right, strict=True)]
-        return left or right or [pa.null()] * len(self.columns)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The keys as tables: the types of each side's columns, and values by number, in a type that has them."""
-        found = {
-            f"{side} keys": pa.schema(zip(self.columns, kinds, strict=True)).empty_table()
-            for side, kinds in self._types.items()
-        }
-        numbers = sorted(self._values) if self.columns else []
-        for side, kinds in self._types.items():
-            own = [number for number in numbers if _fits(self._values[number], kinds)]
-            numbers = [number for number in numbers if number not in set(own)]
-            columns = {
-                f"key {at}": pa.array([self._values[number][at] for number in own], plain_type(kind))
-                for at, kind in enumerate(kinds)
-            }
-            found[f"{side} values"] = pa.table({"number": pa.array(own, pa.int64()), **columns})
-        assert not numbers, "a key is of no side's type"
-        return found
-
-    def read(self, parts: Mapping[str, Any], used: "set[int]") -> None:
-        """Go on from such tables, which must have a key for each number in use."""
-        for side in ("left", "right"):
-            if f"{side} keys" not in parts:
-                continue
-            schema, values = parts[f"{side} keys"].schema, parts[f"{side} values"]
-            if tuple(schema.names) != self.columns:
-                raise malformed("the keys are other columns")
-            self._types[side] = list(schema.types)
-            keys = list(zip(*(hashable(values[f"key {at}"]) for at in range(len(self.columns))), strict=True))
-            for number, value in zip(values["number"].to_pylist(), keys, strict=bool(self.columns)):
-                if value in self._numbers or number in self._values or number < 0:
-                    raise malformed("two keys share a number, or two numbers a key")
-                self._numbers[value], self._values[number] = number, value
-        if self.columns and not used <= self._values.keys():
-            raise malformed("a row has a number without a key")
-        self._next = max(self._values, default=-1) + 1
-
-    def keep_only(self, used: set[int]) -> None:
-        """Forget the keys that are not in use, once there are many of them; their numbers are given again."""
-        self._at_last = len(used)
-        if len(self._values) > 2 * len(used) + SPARE:
-            self._free += [number for number in self._values if number not in used]
-            self._values = {number: value for number, value in self._values.items() if number in used}
-            self._numbers = {value: number for number, value in self._values.items()}
-
-    @property
-    def is_roomy(self) -> bool:
-        """Whether it is time to ask which keys are in use."""
-        return len(self._values) > 2 * self._at_last + SPARE
-
-    def _number(self, value: tuple[object, ...], *, decides: bool) -> int:
-        number = self._numbers.get(value)
-        if number is None:
-            number = self._free.pop() if self._free else self._next
-            self._next = max(self._next, number + 1)
-            self._numbers[value], self._values[number] = number, value
-        elif decides:
-            self._values[number] = value
-        return number
+MOST_KEYS = 1 << 26
+"""More keys than a stream can have had at once: there is a list for each number."""
 
 
 class Keyed(NamedTuple):
@@ -301,7 +181,8 @@ class KeyedJoin(Guarded):
         if len(arrays) < 2 or arrays[0].shape != (3,) or len(arrays) != 2 + len(SHAPES) * arrays[1].size:
             raise malformed(f"{len(arrays)} parts are not those of a clock and of joins")
         clocks, keys = arrays[0].tolist(), arrays[1].tolist()
-        if min(clocks) != clocks[0] or len(set(keys)) < len(keys) or min(keys, default=0) < 0:
+        in_range = not keys or (min(keys) >= 0 and max(keys) < MOST_KEYS)
+        if min(clocks) != clocks[0] or len(set(keys)) < len(keys) or not in_range:
             raise malformed("the clocks or the keys cannot be")
         own = [arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)] for at in range(len(keys))]
         states = dict(zip(keys, (migrated(some, version) for some in own), strict=True))
@@ -350,23 +231,6 @@ class KeyedJoin(Guarded):
 
 def _of_many(found: OfKeys) -> Keyed:
     return Keyed(found.keys, found.emitted, found.row_keys)
-
-
-def _fits(values: tuple[Any, ...], kinds: list[pa.DataType]) -> bool:
-    """Tell whether values of a key are what these types hold, without any change."""
-    try:
-        arrays = [pa.array([value], plain_type(kind)) for value, kind in zip(values, kinds, strict=True)]
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return False
-    return tuple(hashable(pa.chunked_array([array]))[0] for array in arrays) == values
-
-
-def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values in a type that holds them; Arrow makes no decimals of floats, nor the other way, but casts them."""
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.concat_arrays([pa.array([value]).cast(kind) for value in values])
 
 
 def _by_key(events: Events, keys: Ids) -> Iterator[tuple[int, Events]]:

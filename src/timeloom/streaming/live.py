@@ -19,7 +19,7 @@ from timeloom.stab_forest.persistence import checked_parts, packed
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Intake, refused
-from timeloom.streaming.keyed import Keys
+from timeloom.streaming.key_values import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.opened import OpenRows
 from timeloom.streaming.readers import promised, read

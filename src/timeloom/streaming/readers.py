@@ -19,7 +19,7 @@ from timeloom.model.neighbours import read_distance
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.intake import Events, Ids, Until
-from timeloom.streaming.keyed import Keys
+from timeloom.streaming.key_values import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.wanted import RESULT, Columns
 

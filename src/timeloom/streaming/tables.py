@@ -25,7 +25,8 @@ from timeloom.streaming.carried import Carried
 from timeloom.streaming.deciding import EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import REASONS, Events, Ids, Refused, Tally
-from timeloom.streaming.keyed import Found, Keyed, KeyedJoin, Keys
+from timeloom.streaming.key_values import Keys
+from timeloom.streaming.keyed import Found, Keyed, KeyedJoin
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin, checked_how
 from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
