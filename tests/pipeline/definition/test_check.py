@@ -5,11 +5,13 @@ import sys
 import textwrap
 
 import pytest
+import yaml
 
 from timeloom.cli import main
 from timeloom.model.period import Period
 from timeloom.pipeline.definition.check import load
 from timeloom.pipeline.definition.faults import PipelineError
+from timeloom.pipeline.definition.models import Sink
 from timeloom.pipeline.definition.secrets import Secrets
 from tree import ROOT
 
@@ -300,3 +302,9 @@ def test_plain_queries_are_allowed(tmp_path, query):
 
 def test_the_key_that_allows_commands_is_a_truth_value(tmp_path):
     assert any("expected true or false" in fault for fault in faults_of(tmp_path, SOUND + "allow_sql_commands: 1\n"))
+
+
+@pytest.mark.parametrize(("written", "label"), [("2024-01-31", "2024-01-31"), ("7", "7"), ("'x'", "x")])
+def test_labels_of_batches_are_taken_as_they_are_written(written, label):
+    sink = Sink.model_validate(yaml.safe_load(f"{{from: a, path: b, format: csv, mode: append, batch: {written}}}"))
+    assert sink.batch == label

@@ -1,6 +1,7 @@
 """The parts of a pipeline: sources, steps and sinks."""
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -150,6 +151,13 @@ LABEL = "a label of letters, digits and _.+- that does not begin with _ or . (a 
 """What the batch of an output is."""
 
 
+def as_label(given: Any) -> Any:
+    """A label that YAML takes for a day or a number, as it was written."""
+    if isinstance(given, date):
+        return given.isoformat()
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
 def is_label(text: str) -> bool:
     """Whether a text can be the label of a batch."""
     return re.fullmatch(r"[A-Za-z0-9+-][A-Za-z0-9_.+-]*", text) is not None
@@ -169,6 +177,7 @@ class Sink(Part):
 
     _suffix = model_validator(mode="before")(_format_by_suffix)
     _partition = field_validator("partition_by", mode="before")(as_list)
+    _batch = field_validator("batch", mode="before")(as_label)
 
     @model_validator(mode="after")
     def _whole(self) -> "Sink":

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from timeloom.pipeline.definition.models import LABEL, Part, as_list, is_label
+from timeloom.pipeline.definition.models import LABEL, Part, as_label, as_list, is_label
 from timeloom.pipeline.formats.registry import FORMATS, by_suffix
 
 NO_RENAMES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "wasb", "wasbs", "swift")
@@ -33,6 +33,7 @@ class Store(Part):
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     _partition = field_validator("partition_by", mode="before")(as_list)
+    _batch = field_validator("batch", mode="before")(as_label)
 
     @model_validator(mode="after")
     def _whole(self) -> "Store":
