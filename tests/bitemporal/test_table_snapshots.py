@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
+from timeloom.kernels.bitemporal.believed import SLAB
 
 ROWS = 60_000
 
@@ -35,7 +36,7 @@ def test_snapshots_equal_a_scan(alive, longest):
         }
     )
     table = tl.BitemporalTable.from_history(history, "k")
-    assert len(table._state.slabs) == ROWS // 4096
+    assert len(table._state.slabs) == ROWS // SLAB
     for sys in (0, 5, 300, 301, 777, 1000, 5000):
         for at in (None, 0, 17, 500, 999):
             assert table.as_of(sys=sys, app=at) == scanned(history, sys, at), (sys, at)

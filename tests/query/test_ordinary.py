@@ -326,6 +326,14 @@ def test_the_usual_names_may_be_given_as_a_period():
     assert tl.sql(query, sales=SALES, rates=RATES)["n"].to_pylist() == [tl.join(SALES, RATES).num_rows]
 
 
+def test_instants_may_be_called_at():
+    trades = pa.table({"at": [3, 1, 2]})
+    found = tl.sql("select at, max(at) over () as top from t join t as u using (at) where at > 1 order by at", t=trades)
+    assert found.to_pylist() == [{"at": 2, "top": 3}, {"at": 3, "top": 3}]
+    zoned = tl.sql("select timestamp '2020-01-01 00:00:00' at time zone 'UTC' as at", t=trades)
+    assert zoned["at"].type.tz == "UTC"
+
+
 def test_columns_may_have_the_names_that_queries_use_themselves():
     names = ["aggregate_0", "aggregate_0_of", "key_0", "order_0", "own_left_0", "timeloom_1", "timeloom_source_1"]
     table = pa.table({name: [1, 2, 2] for name in names} | {"start": [0, 1, 2], "end": [3, 4, 5]})

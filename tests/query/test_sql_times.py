@@ -58,6 +58,39 @@ def test_the_index_answers_what_is_asked_of_an_instant(accounts):
             assert tl.sql(text, t=accounts.index()) == tl.sql(text, t=accounts), text
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("from 101 to 102", 2),
+        ("from 101 to 101", 0),
+        ("from 102 to 101", 0),
+        ("between 101 and 101", 2),
+        ("between 102 and 101", 0),
+        ("from null to 101", 0),
+    ],
+)
+def test_ranges_that_end_before_they_begin_hold_no_versions(accounts, words, kept):
+    assert tl.sql(f"select * from t for system_time {words}", t=accounts).num_rows == kept
+
+
+def test_texts_of_a_range_are_compared_as_instants():
+    dates = pa.table(
+        {"start": [date(2020, 1, 1)], "end": [None]}, pa.schema([("start", pa.date32()), ("end", pa.date32())])
+    )
+    for words, kept in (
+        ("'2020-1-5' to '2020-10-1'", 1),
+        ("'2020-2-5' to '2020-10-1'", 1),
+        ("'2020-10-1' to '2020-2-5'", 0),
+    ):
+        assert tl.sql(f"select * from t for valid_time from {words}", t=dates).num_rows == kept
+
+
+def test_a_period_that_is_named_after_a_table_is_its_time():
+    table = pa.table({"from": [1, 4], "to": [5, 6]})
+    text = 'select x."from" from t as x period ("from", "to") for valid_time as of 3'
+    assert tl.sql(text, t=table)["from"].to_pylist() == [1]
+
+
 def test_updates_of_the_period_itself(accounts):
     before = tl.sql("select * from t for system_time as of 104", t=accounts)
     text = "update t set app_end = 17, balance = 3 where name = 'John' and app_end is null at system_time 105"

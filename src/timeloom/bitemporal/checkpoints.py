@@ -15,8 +15,8 @@ from timeloom.model.ticks import FOREVER, MIN_TICK
 LEAST_SPACE = 1 << 14
 """Checkpoints by themselves are never closer than so many rows: these are passed over as fast as one is read."""
 
-SCATTERED = 4
-"""How much slower a row is to read out of order than in order."""
+SCATTERED, SPARSE = 8, 4
+"""How much slower a row is to read out of order than in order; and if some are left out."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,12 @@ class Checkpoint:
         is a large part of the rows alive, these are taken in order of arrival.
         """
         started = rank(self.by_start, view.app_start, app_upper)
-        if app_lower == MIN_TICK and started == self.by_start.size:
-            return self.alive if self.by_start.size * 2 <= self.rows else None
-        ends, latest = self._ends(view)
-        found = reaching_rows(self.by_start, ends, started, latest, app_lower)
-        if found.size * SCATTERED > self.by_start.size:
-            return self.alive if self.by_start.size * 2 <= self.rows else None
-        return found
+        if app_lower > MIN_TICK or started < self.by_start.size:
+            ends, latest = self._ends(view)
+            found = reaching_rows(self.by_start, ends, started, latest, app_lower)
+            if found.size * SCATTERED <= self.by_start.size:
+                return found
+        return self.alive if self.by_start.size * SPARSE <= self.rows else None
 
     def _ends(self, view: View) -> tuple[Ticks, Ticks]:
         """The application ends in order of the starts, and the latest of each block; made when they are first asked."""

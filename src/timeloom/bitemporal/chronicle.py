@@ -10,11 +10,12 @@ import pyarrow as pa
 from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before
 from timeloom.bitemporal.columns import GrowingArray, View
 from timeloom.bitemporal.layout import Layout, Version
-from timeloom.bitemporal.payload import taken_rows
+from timeloom.bitemporal.payload import Facts
 from timeloom.bitemporal.slabs import Slabs
+from timeloom.engines.resources.threads import cores, gathered
 from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import UsageError
-from timeloom.kernels.bitemporal.believed import believed_range, believed_rows, believed_slabs, still_believed
+from timeloom.kernels.bitemporal.believed import believed_range, believed_rows, believed_slabs, known_ends
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
@@ -100,19 +101,40 @@ class Chronicle:
         versions = self.recent[: self.held]
         return times_of(versions), self.layout.facts(versions)
 
+    @cached_property
+    def _facts(self) -> Facts:
+        """The facts of settled versions, to take from."""
+        return Facts(self.payload)
+
     def rows(self, settled: "Ticks | None", recent: "Ticks | None") -> pa.Table:
         """Versions by their positions among the settled and among the recent ones; None is all of them."""
         self._require_known()
-        old = self.times.columns if settled is None else self.times.taken(settled)
+        parts = [self._settled_rows(settled)]
+        if self.held if recent is None else recent.size:
+            parts.append(self._recent_rows(recent))
+        return pa.concat_tables(parts) if len(parts) > 1 else parts[0]
+
+    def _settled_rows(self, rows: "Ticks | None") -> pa.Table:
+        sys_start, sys_end, app_start, app_end, ended_by = self.times.columns
+        if rows is None:
+            ends = np.where(ended_by > self.number, FOREVER, sys_end)
+            return self._table(self.payload, app_start, app_end, sys_start, ends)
+        columns = (gathered(column, rows, cores()) for column in (app_start, app_end, sys_start))
+        ends = known_ends(rows, self.number, sys_end, ended_by)
+        return self._table(self._facts.taken(rows), *columns, ends)
+
+    def _recent_rows(self, rows: "Ticks | None") -> pa.Table:
         times, facts = self._tail
-        new = times if recent is None else tuple(column[recent] for column in times)
-        sys_start, sys_end, app_start, app_end, ended_by = (
-            np.concatenate([one, other]) for one, other in zip(old, new, strict=True)
-        )
-        sys_end = np.where(ended_by > self.number, FOREVER, sys_end)
-        parts = [facts if recent is None else take_rows(facts, pa.array(recent))]
-        parts = [*(self.payload if settled is None else taken_rows(self.payload, settled)), *parts]
-        return self.layout.table(pa.concat_tables(parts), app_start, app_end, sys_start, sys_end)
+        sys_start, sys_end, app_start, app_end, ended_by = times if rows is None else (one[rows] for one in times)
+        ends = np.where(ended_by > self.number, FOREVER, sys_end)
+        chosen = facts if rows is None else take_rows(facts, pa.array(rows))
+        return self._table([chosen], app_start, app_end, sys_start, ends)
+
+    def _table(self, facts: Sequence[pa.Table], *times: Ticks) -> pa.Table:
+        """Versions of the history: their facts in one or several parts, and their times."""
+        if len(facts) == 1:
+            return self.layout.table(facts[0], *times)
+        return self.layout.table(pa.concat_tables([self.layout.no_facts, *facts]), *times)
 
     @property
     def history(self) -> pa.Table:
@@ -129,29 +151,35 @@ class Chronicle:
         self._require_known()
         at = min(self.latest if sys is None else sys, FOREVER - 1)
         low, high = (MIN_TICK, MAX_TICK) if app is None else (min(app, FOREVER - 1),) * 2
+        return self.rows(self._believed(at, low, high), self._believed_recently(at, low, high))
+
+    def _believed_recently(self, at: int, low: int, high: int) -> Ticks:
+        """The recent versions believed at a system time."""
+        if not self.held:
+            return np.empty(0, np.int64)
         (sys_start, sys_end, app_start, app_end, ended_by), _ = self._tail
         wanted = (sys_start <= at) & ((sys_end > at) | (ended_by > self.number))
-        wanted &= (app_start <= high) & (app_end > low)
-        return self.rows(self._believed(at, low, high), np.flatnonzero(wanted))
+        return np.flatnonzero(wanted & (app_start <= high) & (app_end > low))
 
     def _believed(self, at: int, low: int, high: int) -> Ticks:
         """The settled versions believed at a system time: those of the last checkpoint before it, and those since."""
-        sys_start, sys_end, app_start, app_end, ended_by = self.times.columns
-        columns = (sys_start, sys_end, ended_by, app_start, app_end)
+        _, sys_end, app_start, app_end, ended_by = self.times.columns
+        columns = (sys_end, ended_by, app_start, app_end)
         view, base = self.times.view(self.latest), checkpoint_before(self.checkpoints, at)
         upto = view.arrived(at)
         rows = base.candidates(view, high, low) if base is not None else None
         if base is None or rows is None:
             return believed_range(0, upto, at, self.number, low, high, *columns)
+        begin, slabs = base.rows, self.slabs
         if rows is base.alive:
             found = believed_rows(rows, at, self.number, low, high, *columns)
-        else:
-            found = np.sort(still_believed(rows, at, self.number, sys_end, ended_by))
-        begin, slabs = base.rows, self.slabs
-        sliced = max(begin, min(upto, slabs.order.size)) if low > MIN_TICK else begin
-        since = believed_slabs(begin, sliced, *slabs.arrays, at, self.number, low, high, *columns[:4])
+            rest = believed_range(begin, upto, at, self.number, low, high, *columns)
+            return np.concatenate([found, rest])
+        found = believed_rows(rows, at, self.number, MIN_TICK, MAX_TICK, *columns)
+        sliced = max(begin, min(upto, slabs.order.size))
+        since = believed_slabs(begin, sliced, *slabs.arrays, at, self.number, low, high, *columns[:3])
         rest = believed_range(sliced, upto, at, self.number, low, high, *columns)
-        return np.concatenate([found, np.sort(since), rest])
+        return np.sort(np.concatenate([found, since, rest]))
 
     def _require_known(self) -> None:
         if not self.layout.schema.names:

@@ -76,7 +76,7 @@ class Draft:
         first, count = len(self), facts.num_rows
         never = np.full(count, FOREVER, np.int64)
         self.times = self.times.appended(np.full(count, now, np.int64), never, starts, ends, never)
-        self.payload = merged((*self.payload, facts))
+        self.payload = merged((*self.payload, facts.combine_chunks()))
         self._entered = True
         return first
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
+from timeloom.bitemporal.description import in_a_line, index_facts
 from timeloom.bitemporal.expressions import expressions_of
 from timeloom.bitemporal.identity import read_numbers
 from timeloom.bitemporal.live import LiveRequest, LiveWindows, News, asked, check_forward, selected
@@ -24,6 +25,7 @@ from timeloom.engines.windows.history import History, read_history
 from timeloom.engines.windows.slides import lay_out, meaning_code
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
+from timeloom.model.markup import fact_table
 from timeloom.model.options import checked
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
@@ -123,21 +125,18 @@ class BitemporalIndex:
         """The period columns of application time."""
         return self._app_period
 
+    def __repr__(self) -> str:
+        facts = self.describe()
+        shown = {"latest": facts["latest"], "retroactive": facts["retroactive"], "checkpoints": facts["checkpoints"]}
+        return in_a_line("BitemporalIndex", facts["rows"], "row", shown)
+
+    def _repr_html_(self) -> str:
+        facts = self.describe()
+        return fact_table("BitemporalIndex", facts | {"columns": ", ".join(facts["columns"])})
+
     def describe(self) -> dict[str, Any]:
         """What the index holds, all at one time, by name."""
-        now = self._now
-        kinds = ("", "") if now.types is None else tuple(kind.axis.value for kind in now.types)
-        return {
-            "rows": now.numbers.total,
-            "held": len(now.lines.columns),
-            "retroactive": self._retroactive,
-            "system time": kinds[0],
-            "application time": kinds[1],
-            "latest": self.latest,
-            "checkpoints": len(now.lines.checkpoints),
-            "columns": [] if now.schema is None else list(now.schema.names),
-            "bytes": now.lines.nbytes,
-        }
+        return index_facts(self._now)
 
     @property
     def checkpoints(self) -> list[Any]:

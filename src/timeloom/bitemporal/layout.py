@@ -148,9 +148,14 @@ class Layout:
 
     def facts(self, versions: Sequence[Version]) -> pa.Table:
         """The values of versions, as columns."""
-        fields = [self.schema.field(name) for name in self.attributes]
+        fields = list(self.no_facts.schema)
         columns = [_column([version.values[at] for version in versions], one) for at, one in enumerate(fields)]
-        return pa.table(columns, schema=pa.schema(fields))
+        return pa.table(columns, schema=self.no_facts.schema)
+
+    @cached_property
+    def no_facts(self) -> pa.Table:
+        """The columns of the facts, besides the periods, without rows."""
+        return pa.schema([self.schema.field(name) for name in self.attributes]).empty_table()
 
     def table(self, facts: pa.Table, app_start: Ticks, app_end: Ticks, sys_start: Ticks, sys_end: Ticks) -> pa.Table:
         """Versions as rows of the history."""
@@ -158,10 +163,9 @@ class Layout:
             "app_start": self.app_time.to_arrow(app_start),
             "app_end": self.app_time.to_arrow(app_end, app_end == FOREVER),
         }
-        columns = {name: times[name] if name in times else facts[name] for name in self.schema.names}
-        columns["sys_start"] = self.sys_time.to_arrow(sys_start)
-        columns["sys_end"] = self.sys_time.to_arrow(sys_end, sys_end == FOREVER)
-        return pa.table(columns)
+        columns = [times[name] if name in times else facts[name] for name in self.schema.names]
+        columns += [self.sys_time.to_arrow(sys_start), self.sys_time.to_arrow(sys_end, sys_end == FOREVER)]
+        return pa.Table.from_arrays(columns, names=[*self.schema.names, "sys_start", "sys_end"])
 
     def key_of_fact(self, values: Sequence[Any]) -> Key:
         """The key among the values of a fact."""

@@ -52,7 +52,7 @@ class LiveRequest:
     steps: int | None
 
 
-@dataclass
+@dataclass(repr=False)
 class LiveWindows:
     """The steps of a window query, each as soon as it is certain: when system time has passed its window.
 
@@ -70,6 +70,10 @@ class LiveWindows:
     _expressions: dict[str, Expression] = field(default_factory=dict)
     _inside: Ticks = field(default_factory=lambda: np.empty(0, np.int64))
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __repr__(self) -> str:
+        of = "" if self.request.steps is None else f" of {self.request.steps + 1:,}"
+        return f"LiveWindows({self._done:,}{of} steps given, {'ended' if self._ended() else 'open'})"
 
     def __iter__(self) -> Iterator[Step]:
         while not self._ended():

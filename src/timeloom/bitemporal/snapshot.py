@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.bitemporal.identity import RowNumbers, numbered
-from timeloom.bitemporal.payload import Chunks, Payload, merged, taken_rows
+from timeloom.bitemporal.payload import Chunks, Facts, Payload, merged
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
@@ -167,7 +167,7 @@ def _forgetful(after: Snapshot) -> Snapshot:
     alive = np.flatnonzero((view.sys_end > view.latest) & (view.app_start != FOREVER))
     if len(view) <= 2 * alive.size + 1024:
         return after
-    chunks = merged(tuple(taken_rows(after.chunks, alive)))
+    chunks = merged(tuple(Facts(after.chunks).taken(alive)))
     return replace(after, numbers=after.numbers.kept(alive), lines=after.lines.kept(alive), chunks=chunks)
 
 

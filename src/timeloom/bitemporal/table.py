@@ -16,6 +16,7 @@ from timeloom.bitemporal import snapshot
 from timeloom.bitemporal.adoption import adopted
 from timeloom.bitemporal.batch import Batch, Portion
 from timeloom.bitemporal.chronicle import Chronicle
+from timeloom.bitemporal.description import in_a_line, table_facts
 from timeloom.bitemporal.draft import Draft
 from timeloom.bitemporal.feed import Feed, apply_feed
 from timeloom.bitemporal.index import BitemporalIndex
@@ -96,17 +97,13 @@ class BitemporalTable:
         return len(self._state)
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
-        return f"BitemporalTable({facts})"
+        state = self._state
+        facts = table_facts(state, without_overlaps=self._without_overlaps)
+        shown = {"key": facts["key"], "latest": facts["latest"], "without overlaps": self._without_overlaps or None}
+        return in_a_line("BitemporalTable", len(state), "version", shown)
 
     def _repr_html_(self) -> str:
-        return fact_table("BitemporalTable", self._facts())
-
-    def _facts(self) -> dict[str, Any]:
-        """What there is to say in a line; of one state, whatever is written meanwhile."""
-        state = self._state
-        latest = None if state.layout.sys_type is None else state.layout.sys_instant(state.latest)
-        return {"key": ", ".join(state.layout.key), "versions": f"{len(state):,}", "latest": latest}
+        return fact_table("BitemporalTable", table_facts(self._state, without_overlaps=self._without_overlaps))
 
     @property
     def latest(self) -> Any:

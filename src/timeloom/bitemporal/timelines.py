@@ -57,7 +57,7 @@ class State:
     def inside(self, corner: Ticks, meaning: Code) -> Ticks:
         """The rows inside one window, in order of arrival: the rectangle from the origin to the window."""
         corner = self.known(corner, meaning)
-        keys = self.view.keys(meaning)
+        keys = self.view.keys(meaning)[1:]
         upto = self.view.arrived(int(corner[SYS_UPPER]))
         if per_axis(meaning)[0] == BEGAN:
             return inside_range(self.view.arrived(int(corner[SYS_LOWER])), upto, corner, *keys)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from timeloom.bitemporal.description import counted, listed
 from timeloom.bitemporal.expressions import Expression
 from timeloom.bitemporal.timelines import State
 from timeloom.engines.tables.ticks import TimeType
@@ -51,10 +52,8 @@ class Step:
         return self._query.valid(self)
 
     def __repr__(self) -> str:
-        return (
-            f"Step({self.number}, sys={self.sys}, app={self.app}, "
-            f"entered={self.entered.tolist()}, left={self.left.tolist()})"
-        )
+        sys, app = (f"({first}, {last})" for first, last in (self.sys, self.app))
+        return f"Step({self.number}, sys={sys}, app={app}, entered={listed(self.entered)}, left={listed(self.left)})"
 
 
 class WindowQuery:
@@ -84,6 +83,11 @@ class WindowQuery:
 
     def __len__(self) -> int:
         return int(self._bounds.shape[1])
+
+    def __repr__(self) -> str:
+        (sys, app), *_ = self._instants(0, 1)
+        first = f"sys=({sys[0]}, {sys[1]}), app=({app[0]}, {app[1]})"
+        return f"WindowQuery({counted(len(self), 'window')}, the first {first})"
 
     def __iter__(self) -> Iterator[Step]:
         expressions = self._expressions()

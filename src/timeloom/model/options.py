@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence, Set
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Integral
 from os import PathLike
 from types import FunctionType
@@ -20,6 +20,8 @@ from timeloom.model.period import Period
 from timeloom.model.relation import Relation
 
 F = TypeVar("F", bound=Callable[..., Any])
+Reader = Callable[[Any], Any]
+"""Gives a value as an annotation wants it, or refuses it."""
 
 
 class Refused(Exception):  # noqa: N818 - a signal, never seen by users
@@ -57,19 +59,26 @@ def checked_late(function: F) -> F:
 def bind(function: Callable[..., Any], *args: Any, **options: Any) -> inspect.BoundArguments:
     """The arguments of a call by name, each as its annotation wants it."""
     function = inspect.unwrap(function)
-    signature = _signature(function)
+    signature, readers = _signature(function)
     try:
         bound = signature.bind(*args, **options)
     except TypeError as error:
         raise UsageError(_misbound(function, signature, options, error)) from error
     for name, value in bound.arguments.items():
-        bound.arguments[name] = _read_argument(signature.parameters[name], value)
+        if name in readers and value is not readers[name][0]:
+            bound.arguments[name] = _read_argument(signature.parameters[name], readers[name][1], value)
     return bound
 
 
 @cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function, eval_str=True)
+def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, tuple[Any, Reader]]]:
+    """The signature of a function; of the parameters that say what they take, the default and how a value is read."""
+    signature, readers = inspect.signature(function, eval_str=True), {}
+    for name, parameter in signature.parameters.items():
+        spread = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if not spread and parameter.annotation is not parameter.empty:
+            readers[name] = (parameter.default, _reader(parameter.annotation))
+    return signature, readers
 
 
 def _misbound(function: Any, signature: inspect.Signature, options: Iterable[str], error: TypeError) -> str:
@@ -79,12 +88,9 @@ def _misbound(function: Any, signature: inspect.Signature, options: Iterable[str
     return f"{function.__name__}: {error}{hint}"
 
 
-def _read_argument(parameter: inspect.Parameter, value: Any) -> Any:
-    spread = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    if spread or parameter.annotation is parameter.empty or value is parameter.default:
-        return value
+def _read_argument(parameter: inspect.Parameter, read: Reader, value: Any) -> Any:
     try:
-        return _read(parameter.annotation, value)
+        return read(value)
     except Refused:
         if isinstance(value, str) and not is_text(value):
             raise UsageError(
@@ -96,21 +102,26 @@ def _read_argument(parameter: inspect.Parameter, value: Any) -> Any:
         ) from None
 
 
-def _read(annotation: Any, value: Any) -> Any:
-    """The value as the annotation wants it; members of a union are tried in turn.
+def _reader(annotation: Any) -> Reader:
+    """What gives a value as the annotation wants it; members of a union are tried in turn.
 
     Periods and relations have readers of their own; here it only matters that the value can be one.
     """
     members = _members(annotation)
     if Period in members:
-        return _period(value, None in members or type(None) in members)
+        return partial(_period, optional=None in members or type(None) in members)
     if Relation in members and str in members:
-        return _relation(value)
+        return _relation
     if any(typing.get_origin(member) is PathLike for member in members):
-        return _path(value)
-    for member in members:
+        return _path
+    readers = tuple(map(_member_reader, members))
+    return readers[0] if len(readers) == 1 else partial(_first_of, readers)
+
+
+def _first_of(readers: tuple[Reader, ...], value: Any) -> Any:
+    for read in readers:
         try:
-            return _read_member(member, value)
+            return read(value)
         except Refused:
             continue
     raise Refused
@@ -122,23 +133,31 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def _read_member(kind: Any, value: Any) -> Any:
+def _member_reader(kind: Any) -> Reader:
     origin, parts = typing.get_origin(kind) or kind, typing.get_args(kind)
     if origin in _PLAIN:
-        return _PLAIN[origin](value)
+        return _PLAIN[origin]
     if origin is typing.Literal:
-        return _text(value)
+        return _text
     if origin is tuple:
-        return _fixed(parts, value)
+        return partial(_fixed, parts)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _instance(Mapping, value)
+        return partial(_instance, Mapping)
     if isinstance(origin, type) and issubclass(origin, Iterable) and parts and str in _members(parts[0]):
-        return _series(parts[0], value)
+        return partial(_series, parts[0])
     if origin is Callable:
-        return _called(value)
+        return _called
     if getattr(origin, "__name__", "") == "ndarray":
-        return value if hasattr(value, "__array__") else _instance(list | tuple | range, value)  # type: ignore[arg-type]
-    return _instance(origin, value) if isinstance(origin, type) else value
+        return _array
+    return partial(_instance, origin) if isinstance(origin, type) else _anything
+
+
+def _array(value: Any) -> Any:
+    return value if hasattr(value, "__array__") else _instance(list | tuple | range, value)  # type: ignore[arg-type]
+
+
+def _anything(value: Any) -> Any:
+    return value
 
 
 def _period(value: Any, optional: bool) -> Any:
@@ -221,7 +240,7 @@ def _fixed(parts: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     if not isinstance(value, tuple | list) or (Ellipsis not in parts and len(value) != len(parts)):
         raise Refused
     kinds = [parts[0]] * len(value) if Ellipsis in parts else parts
-    return tuple(_read(kind, part) for kind, part in zip(kinds, value, strict=True))
+    return tuple(_reader(kind)(part) for kind, part in zip(kinds, value, strict=True))
 
 
 def _series(kind: Any, value: Any) -> tuple[Any, ...]:
@@ -231,7 +250,7 @@ def _series(kind: Any, value: Any) -> tuple[Any, ...]:
         raise Refused
     if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__"):
         raise Refused
-    return tuple(_read(kind, part) for part in value)
+    return tuple(map(_reader(kind), value))
 
 
 _PLAIN: dict[Any, Callable[[Any], Any]] = {

@@ -30,29 +30,37 @@ def _filtered(run: Run, factor: Factor, scope: Scope) -> Sql:
     words = Sql(run.session.add(given_frame(run, factor))) if given else write(run, factor.tokens, scope)
     from_words = Sql("SELECT * FROM ", words, " AS ", run.session.quote("inner"))
     labels = run.session.columns(with_definitions(run, scope, from_words))
-    conditions = [
-        _condition(run, spec, columns_of(run, spec, labels), scope) for spec in factor.times if spec.kind != "all"
-    ]
+    conditions = list[Sql]()
     for spec in factor.times:
-        columns_of(run, spec, labels)
+        columns = columns_of(run, factor, spec, labels)
+        if spec.kind != "all":
+            conditions.append(_condition(run, spec, columns, scope))
         run.notes.append({"verb": "filter", "table": factor.alias, "time": f"{spec.axis} {spec.kind}"})
     where = Sql(" WHERE ", listed(conditions, " AND ")) if conditions else Sql()
     return Sql("(", from_words, where, ")")
 
 
-def columns_of(run: Run, spec: TimeSpec, labels: list[str]) -> Columns:
-    """The period of a time axis: the columns that are named, or those of that axis, or the only period."""
+def columns_of(run: Run, factor: Factor, spec: TimeSpec, labels: list[str]) -> Columns:
+    """The period of a time axis: the columns that are named, or those of that axis, or the table's only period."""
     small = {label.lower() for label in labels}
     bitemporal = any(name in small for pair in AXIS_COLUMNS.values() for name in pair)
-    ways = [spec.period] if spec.period else [AXIS_COLUMNS[spec.axis], *([] if bitemporal else [USUAL])]
+    ways = (
+        [spec.period] if spec.period else [AXIS_COLUMNS[spec.axis], *([] if bitemporal else [factor.period or USUAL])]
+    )
     for columns in ways:
         if all(column.lower() in small for column in columns):
+            if columns is factor.period:
+                run.used.add(factor.tokens[0])
             return columns
     wanted = " or ".join(f"({start}, {end})" for start, end in ways)
     raise run.fail(spec.token, f"the table has no columns {wanted}; name its own with PERIOD (start, end) before AS OF")
 
 
 def _condition(run: Run, spec: TimeSpec, columns: Columns, scope: Scope) -> Sql:
+    """The versions valid at some instant of a range. One that ends before it begins has none, as the standard says.
+
+    Its ends are compared as instants, not as texts: that is what a choice between the column and a text makes of it.
+    """
     start, end = (run.session.quote(column) for column in columns)
     values = [Sql("(", write(run, value, scope), ")") for value in spec.values]
     if spec.kind == "as of":
@@ -60,7 +68,9 @@ def _condition(run: Run, spec: TimeSpec, columns: Columns, scope: Scope) -> Sql:
     first, last = values
     upto = "<" if spec.kind == "from" else "<="
     ended = f" < {end} OR ({end} IS NULL AND "
-    return Sql(f"({start} {upto} ", last, " AND (", first, ended, first, " IS NOT NULL)))")
+    timed = [Sql(f"CASE WHEN FALSE THEN {start} ELSE ", value, " END") for value in values]
+    ordered = Sql("(", timed[0], f") {upto} (", timed[1], ")")
+    return Sql(f"({start} {upto} ", last, " AND (", first, ended, first, " IS NOT NULL)) AND ", ordered, ")")
 
 
 def _by_index(run: Run, factor: Factor, scope: Scope) -> Any:

@@ -122,6 +122,9 @@ def _write_one(run: Run, at: int, scope: Scope, sql: Sql, cases: list[int], insi
     elif token.word in MOMENTS and _is_moment(run, at):
         sql.add(MOMENTS[token.word].get(run.session.engine, "CURRENT_TIMESTAMP"), token.start)
         return at + (3 if run.tokens[at + 1].kind == "L_PAREN" else 1)
+    elif token.word == "AT" and run.tokens[at + 1].word != "TIME" and run.tokens[at + 1].kind != "L_PAREN":
+        _refuse_ambiguous(run, at, scope)
+        sql.add(run.session.quote(token.text), token.start)
     else:
         _refuse_ambiguous(run, at, scope)
         sql.add(written(run, token), token.start)

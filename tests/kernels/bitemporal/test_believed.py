@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from timeloom.kernels.bitemporal import believed
 from timeloom.kernels.bitemporal.overlaps import overlapping_pair
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 TIMES = st.integers(0, 8)
 PERIODS = st.tuples(TIMES, st.integers(1, 6)).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
@@ -30,7 +31,8 @@ def expected(versions, at, number, low, high):
 
 @given(VERSIONS, TIMES, st.integers(0, 3), TIMES, TIMES)
 def test_ranges_and_rows_of_versions(versions, at, number, low, high):
-    wanted, times = expected(versions, at, number, low, high), columns(versions)
+    versions = [version for version in versions if version[0][0] <= at]
+    wanted, times = expected(versions, at, number, low, high), columns(versions)[1:]
     assert believed.believed_range(0, len(versions), at, number, low, high, *times).tolist() == wanted
     rows = np.arange(len(versions), dtype=np.int32)[::-1].copy()
     assert believed.believed_rows(rows, at, number, low, high, *times).tolist() == wanted[::-1]
@@ -42,7 +44,7 @@ def test_ranges_and_rows_of_versions(versions, at, number, low, high):
 def test_a_range_of_more_versions_than_there_was_room_for():
     size = 3_000
     zeros, ones = np.zeros(size, np.int64), np.ones(size, np.int64)
-    assert believed.believed_range(0, size, 0, 0, 0, 0, zeros, ones, zeros, zeros, ones).tolist() == [*range(size)]
+    assert believed.believed_range(0, size, 0, 0, 0, 0, ones, zeros, zeros, ones).tolist() == [*range(size)]
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.randoms(use_true_random=False))
@@ -57,11 +59,21 @@ def test_blocks_without_a_late_end_are_passed_over(size, started, random):
 
 
 @given(VERSIONS, TIMES, st.integers(0, 3))
-def test_versions_that_had_begun_and_were_still_believed(versions, at, number):
-    begun = [row for row, (sys, _, _) in enumerate(versions) if sys[0] <= at]
+def test_versions_of_every_application_time(versions, at, number):
+    begun = [version for version in versions if version[0][0] <= at]
+    wanted, times = expected(begun, at, number, -1, 99), columns(begun)[1:]
+    rows = np.arange(len(begun), dtype=np.int32)
+    assert believed.believed_rows(rows, at, number, MIN_TICK, MAX_TICK, *times).tolist() == wanted
+    assert believed.believed_range(0, len(begun), at, number, MIN_TICK, MAX_TICK, *times).tolist() == wanted
+    assert believed.believed_rows(rows, at, number, MIN_TICK, MIN_TICK, *times).tolist() == []
+
+
+@given(VERSIONS, st.integers(0, 3))
+def test_ends_that_later_batches_write_are_open(versions, number):
     _, sys_end, ended_by, _, _ = columns(versions)
-    found = believed.still_believed(np.array(begun, np.int32), at, number, sys_end, ended_by)
-    assert found.tolist() == expected(versions, at, number, -1, 99)
+    rows = np.arange(len(versions))[::-1].copy()
+    found = believed.known_ends(rows, number, sys_end, ended_by).tolist()
+    assert found == [FOREVER if ended > number else end for (_, end), _, ended in reversed(versions)]
 
 
 def test_slabs_are_read_in_part():
@@ -72,8 +84,9 @@ def test_slabs_are_read_in_part():
     within = app_start.reshape(2, -1).argsort(axis=1, kind="stable") + np.array([[0], [believed.SLAB]])
     order = within.ravel().astype(np.int32)
     latest, heads = believed.latest_ends(order, app_end), app_start[order[:: believed.BLOCK]]
-    times = (sys_start, sys_end, ended_by, app_start)
-    for begin, end, at, low, high in ((0, size, 30, 99, 99), (100, size - 5, 10, 0, 600), (700, 700, 9, 9, 9)):
+    times = (sys_end, ended_by, app_start)
+    for begin, upto, at, low, high in ((0, size, 30, 99, 99), (100, size - 5, 10, 0, 600), (700, 700, 9, 9, 9)):
+        end = max(begin, min(upto, int(np.searchsorted(sys_start, at, side="right"))))
         slabs = believed.believed_slabs(begin, end, order, app_end[order], heads, latest, at, 2, low, high, *times)
         wanted = believed.believed_range(begin, end, at, 2, low, high, *times, app_end)
         assert sorted(slabs.tolist()) == wanted.tolist()

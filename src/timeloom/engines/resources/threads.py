@@ -139,7 +139,7 @@ def shares(total: int, threads: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def gathered(values: NDArray[Any], rows: NDArray[np.int32], threads: int) -> NDArray[Any]:
+def gathered(values: NDArray[Any], rows: NDArray[np.integer], threads: int) -> NDArray[Any]:
     """Rows of a column; every thread gathers a part of them."""
     found = np.empty(rows.size, values.dtype)
 

@@ -76,13 +76,11 @@ class TimeType:
         """Write ticks as a column of this type; rows marked null become null. Ticks that do not fit are an error."""
         ticks = ticks if null is None else np.where(null, 0, ticks)
         self._check(ticks, column)
-        if self.axis is Axis.INTEGER:
-            return pa.array(ticks, pa.int64(), mask=null).cast(self.arrow)
-        if pa.types.is_date32(self.arrow):
-            return pa.array(ticks.astype(np.int32), pa.int32(), mask=null).cast(self.arrow)
+        if self.axis is Axis.INTEGER or pa.types.is_date32(self.arrow):
+            return _written(ticks, self.arrow, null)
         factor = _DAY_MILLISECONDS if self.axis is Axis.DATE else 1000 if self.arrow.unit == "ns" else 1
         raw = ticks // self.grain if self.grain > 1 else ticks * factor if factor > 1 else ticks
-        return pa.array(raw, pa.int64(), mask=null).cast(self.arrow)
+        return _written(raw, self.arrow, null)
 
     def _check(self, ticks: Ticks, column: str | None) -> None:
         low, high = self.limits
@@ -151,6 +149,13 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
         return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
     joined = column.combine_chunks()
     return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
+
+
+def _written(values: Ticks, kind: pa.DataType, null: NDArray[np.bool_] | None) -> pa.Array:
+    """A column of values that are known to fit its type: their bytes, without a cast."""
+    content = np.ascontiguousarray(values, f"i{kind.bit_width // 8}")
+    valid = None if null is None or not null.any() else pa.py_buffer(np.packbits(~null, bitorder="little"))
+    return pa.Array.from_buffers(kind, content.size, [valid, pa.py_buffer(content)])
 
 
 def _microseconds_of_nanoseconds(raw: Ticks, *, truncate: bool) -> Ticks:

@@ -72,11 +72,11 @@ def _span(span: Span | str, kind: TimeType, option: str) -> int:
 
 
 def _refuse_vanishing(option: str, first: Ticks, last: Ticks) -> None:
-    vanished = np.flatnonzero(first > last)
-    if vanished.size:
+    vanished = first > last
+    if vanished.any():
         raise UsageError(
-            f"the {option} window vanishes at step {vanished[0]}: its start has passed its end, because start_slide "
-            "is above slide; take fewer steps, or paces that keep the window open"
+            f"the {option} window vanishes at step {vanished.argmax()}: its start has passed its end, because "
+            "start_slide is above slide; take fewer steps, or paces that keep the window open"
         )
 
 

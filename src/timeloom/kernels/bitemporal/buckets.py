@@ -9,6 +9,7 @@ the newest row back to any earlier one. A row's periods stay in the columns; the
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.bitemporal.marked import STRETCH, with_room, write_marked
 from timeloom.kernels.bitemporal.windows import APP_LOWER, APP_UPPER, SYS_LOWER, SYS_UPPER, Ticks
 from timeloom.kernels.jit import compiled
 
@@ -16,7 +17,6 @@ Rows = NDArray[np.int32]
 
 BLOCK = 64
 NO_BLOCK = -1
-STRETCH = 1024
 NEVER = 2**63 - 1
 
 
@@ -169,54 +169,30 @@ def crossing_buckets(
 
 
 @compiled
-def inside_range(
-    begin: int,
-    end: int,
-    corner: Ticks,
-    sys_start: Ticks,
-    sys_key: Ticks,
-    app_start: Ticks,
-    app_key: Ticks,
-) -> Ticks:
-    """Of the rows begin..end, those inside one window, given by its four bounds.
-
-    Block by block the comparisons are made first, all alike, and the rows are written afterwards.
-    """
-    sys_upper, sys_lower = corner[SYS_UPPER], corner[SYS_LOWER]
-    app_upper, app_lower = corner[APP_UPPER], corner[APP_LOWER]
-    found, size, inside = np.empty(STRETCH, np.int64), 0, np.empty(STRETCH, np.int64)
+def inside_range(begin: int, end: int, corner: Ticks, sys_key: Ticks, app_start: Ticks, app_key: Ticks) -> Ticks:
+    """Of the rows begin..end, all of which begin by the window's last system time, those inside the window."""
+    sys_lower, app_upper, app_lower = corner[SYS_LOWER], corner[APP_UPPER], corner[APP_LOWER]
+    found, size, marks = np.empty(STRETCH, np.int64), 0, np.empty(STRETCH, np.uint8)
     for first in range(begin, end, STRETCH):
-        last = min(first + STRETCH, end)
-        starts, keys = sys_start[first:last], sys_key[first:last]
-        begins, ends = app_start[first:last], app_key[first:last]
-        for i in range(last - first):
-            inside[i] = (
-                (keys[i] > sys_lower) & (begins[i] <= app_upper) & (ends[i] > app_lower) & (starts[i] <= sys_upper)
-            )
-        if size + STRETCH > found.size:
-            grown = np.empty(2 * found.size, np.int64)
-            grown[:size] = found[:size]
-            found = grown
-        for i in range(last - first):
-            found[size] = first + i
-            size += inside[i]
+        count = min(STRETCH, end - first)
+        keys, begins = sys_key[first : first + count], app_start[first : first + count]
+        ends = app_key[first : first + count]
+        for i in range(count):
+            marks[i] = (keys[i] > sys_lower) & (begins[i] <= app_upper) & (ends[i] > app_lower)
+        found = with_room(found, size)
+        size = write_marked(marks, count, first, found, size)
     return found[:size].copy()
 
 
 @compiled
-def inside_rows(rows: Rows, corner: Ticks, sys_start: Ticks, sys_key: Ticks, app_start: Ticks, app_key: Ticks) -> Ticks:
-    """Of the given rows, those inside one window, given by its four bounds."""
+def inside_rows(rows: Rows, corner: Ticks, sys_key: Ticks, app_start: Ticks, app_key: Ticks) -> Ticks:
+    """Of rows that begin by the window's last system time, those inside the window."""
     found, size = np.empty(rows.size, np.int64), 0
     for i in range(rows.size):
         row = rows[i]
-        if (
-            sys_key[row] > corner[SYS_LOWER]
-            and app_key[row] > corner[APP_LOWER]
-            and app_start[row] <= corner[APP_UPPER]
-            and sys_start[row] <= corner[SYS_UPPER]
-        ):
+        if app_key[row] > corner[APP_LOWER] and app_start[row] <= corner[APP_UPPER]:
             found[size] = row
-            size += 1
+            size += sys_key[row] > corner[SYS_LOWER]
     return found[:size].copy()
 
 

@@ -61,6 +61,8 @@ def windows(sys: Track, app: Track, ratio: tuple[int, int], steps: int) -> Windo
 
 def slide_counts(ratio: tuple[int, int], steps: int) -> tuple[Ticks, Ticks]:
     """Count the slides of each axis up to each step, the initial window being step 0."""
+    if steps == 0:
+        return np.zeros(1, np.int64), np.zeros(1, np.int64)
     step = np.arange(steps + 1, dtype=np.int64)
     rounds, rest = np.divmod(step, ratio[0] + ratio[1])
     sys_slides = rounds * ratio[0] + np.minimum(rest, ratio[0])
