@@ -76,7 +76,11 @@ def test_verbs_and_queries_go_through_the_index(indexes):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("engine: local", "engine: spark", "Spark reads no indexes, which are of one process; take the table behind"),
+        (
+            "engine: local",
+            "engine: spark",
+            "Spark reads no indexes, which are of one process; write its rows to a table",
+        ),
         ("{path: stays.idx}", "{path: stays.idx, keys: who}", "an index knows its columns and periods.*leave keys out"),
         ("{path: fees.parquet}", "{path: fees.index}", "format"),
     ],

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before
 from timeloom.bitemporal.columns import GrowingArray, View
+from timeloom.bitemporal.facts import Facts
 from timeloom.bitemporal.layout import Layout, Version
-from timeloom.bitemporal.payload import Facts
 from timeloom.bitemporal.slabs import Slabs
 from timeloom.engines.resources.threads import cores, gathered
 from timeloom.engines.tables.taking import take_rows
@@ -84,7 +84,7 @@ class Chronicle:
 
     layout: Layout
     times: Times = field(default_factory=Times)
-    payload: tuple[pa.Table, ...] = ()
+    facts: Facts = field(default_factory=Facts)
     recent: list[Version] = field(default_factory=list)
     held: int = 0
     number: int = 0
@@ -101,11 +101,6 @@ class Chronicle:
         versions = self.recent[: self.held]
         return times_of(versions), self.layout.facts(versions)
 
-    @cached_property
-    def _facts(self) -> Facts:
-        """The facts of settled versions, to take from."""
-        return Facts(self.payload)
-
     def rows(self, settled: "Ticks | None", recent: "Ticks | None") -> pa.Table:
         """Versions by their positions among the settled and among the recent ones; None is all of them."""
         self._require_known()
@@ -118,10 +113,10 @@ class Chronicle:
         sys_start, sys_end, app_start, app_end, ended_by = self.times.columns
         if rows is None:
             ends = np.where(ended_by > self.number, FOREVER, sys_end)
-            return self._table(self.payload, app_start, app_end, sys_start, ends)
+            return self._table(self.facts.chunks, app_start, app_end, sys_start, ends)
         columns = (gathered(column, rows, cores()) for column in (app_start, app_end, sys_start))
         ends = known_ends(rows, self.number, sys_end, ended_by)
-        return self._table(self._facts.taken(rows), *columns, ends)
+        return self._table(self.facts.taken(rows), *columns, ends)
 
     def _recent_rows(self, rows: "Ticks | None") -> pa.Table:
         times, facts = self._tail
@@ -186,14 +181,8 @@ class Chronicle:
             raise UsageError("the table is empty, so its columns are unknown; insert something first")
 
 
-def settled_version(times: Times, payload: tuple[pa.Table, ...], row: int) -> Version:
+def settled_version(times: Times, facts: Facts, row: int) -> Version:
     """One settled version, with its values as Python has them."""
-    position = row
-    for chunk in payload:
-        if position < chunk.num_rows:
-            break
-        position -= chunk.num_rows
-    values = tuple([chunk.column(at)[position].as_py() for at in range(chunk.num_columns)])
-    app = int(times.app_start.room[row]), int(times.app_end.room[row])
-    sys = int(times.sys_start.room[row]), int(times.sys_end.room[row])
-    return Version(values, *app, *sys, int(times.ended_by.room[row]))
+    app = times.app_start.room.item(row), times.app_end.room.item(row)
+    sys = times.sys_start.room.item(row), times.sys_end.room.item(row)
+    return Version(facts.values(row), *app, *sys, times.ended_by.room.item(row))

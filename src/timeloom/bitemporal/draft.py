@@ -2,14 +2,12 @@
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from timeloom.bitemporal.checkpoints import spaced
 from timeloom.bitemporal.chronicle import NEVER, Chronicle, Times, settled_version, times_of
+from timeloom.bitemporal.facts import Facts
 from timeloom.bitemporal.layout import Version
-from timeloom.bitemporal.payload import merged
 from timeloom.bitemporal.present import Present
-from timeloom.engines.tables.taking import take_rows
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.ticks import FOREVER
@@ -29,7 +27,7 @@ class Draft:
         self.layout = start.layout
         self.number = start.number + 1
         self.latest = start.latest
-        self.times, self.payload, self.recent = start.times, start.payload, start.recent
+        self.times, self.facts, self.recent = start.times, start.facts, start.recent
         self.first = len(start)
         self.ended: dict[int, int] = {}
         self.ends: dict[int, int] = self.ended
@@ -53,7 +51,7 @@ class Draft:
     def version(self, row: int) -> Version:
         """A version by its position."""
         settled = len(self.times)
-        return self.recent[row - settled] if row >= settled else settled_version(self.times, self.payload, row)
+        return self.recent[row - settled] if row >= settled else settled_version(self.times, self.facts, row)
 
     def period(self, row: int) -> tuple[int, int]:
         """The application period of a version."""
@@ -76,7 +74,7 @@ class Draft:
         first, count = len(self), facts.num_rows
         never = np.full(count, FOREVER, np.int64)
         self.times = self.times.appended(np.full(count, now, np.int64), never, starts, ends, never)
-        self.payload = merged((*self.payload, facts.combine_chunks()))
+        self.facts = self.facts.appended(facts.combine_chunks())
         self._entered = True
         return first
 
@@ -100,7 +98,7 @@ class Draft:
         """Make the recent versions columns. States of before keep their own list of them."""
         if self.recent:
             self.times = self.times.appended(*times_of(self.recent))
-            self.payload = merged((*self.payload, self.layout.facts(self.recent)))
+            self.facts = self.facts.appended(self.layout.facts(self.recent))
         self.recent = []
 
     def finished(self) -> Chronicle:
@@ -121,7 +119,7 @@ class Draft:
         return Chronicle(
             self.layout,
             self.times,
-            self.payload,
+            self.facts,
             self.recent,
             len(self.recent),
             self.number,
@@ -175,16 +173,7 @@ class Draft:
         keep = np.ones(len(self.times), np.bool_)
         keep[list(self.undone)] = False
         positions = np.cumsum(keep) - 1
-        self.times = Times.of(*self.times.taken(np.flatnonzero(keep)))
-        self.payload = tuple(take_rows(chunk, part) for chunk, part in _parts(self.payload, keep))
+        kept = np.flatnonzero(keep)
+        self.times, self.facts = Times.of(*self.times.taken(kept)), Facts(tuple(self.facts.taken(kept)))
         self.ends = {int(positions[row]): at for row, at in self.ended.items()}
         self.present = None
-
-
-def _parts(payload: tuple[pa.Table, ...], keep: "NDArray[np.bool_]") -> list[tuple[pa.Table, pa.Array]]:
-    """The chunks of facts, and which rows of each stay."""
-    found, begin = [], 0
-    for chunk in payload:
-        found.append((chunk, pa.array(np.flatnonzero(keep[begin : begin + chunk.num_rows]))))
-        begin += chunk.num_rows
-    return found

@@ -186,6 +186,8 @@ class Layout:
 
     def key_of(self, key: Any) -> Key:
         """A key as the user gives it: one value, a tuple of them, or a mapping."""
+        if type(key) in (int, str) and len(self.key) == 1:
+            return key
         if isinstance(key, Mapping):
             require_columns([str(name) for name in key], list(self.key), "key's")
             parts: tuple[Any, ...] = tuple(key[name] for name in self.key)

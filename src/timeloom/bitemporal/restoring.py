@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from timeloom.bitemporal.checkpoints import spaced
 from timeloom.bitemporal.chronicle import NEVER, Chronicle, Times
+from timeloom.bitemporal.facts import Facts
 from timeloom.bitemporal.layout import Layout
 from timeloom.bitemporal.slabs import Slabs
 from timeloom.engines.tables.ticks import TimeType, column_ticks
@@ -23,10 +24,10 @@ def restored(layout: Layout, history: pa.Table, latest: int) -> Chronicle:
     ended_by = np.where(ends == FOREVER, NEVER, 0)
     times = Times.of(starts, ends, app_starts, app_ends, ended_by)
     facts = history.select(layout.attributes).combine_chunks()
-    payload = (facts,) if facts.num_rows else ()
+    held = Facts((facts,) if facts.num_rows else ())
     view = times.view(latest)
     slabs = Slabs().grown(view.app_start, view.app_end)
-    return Chronicle(layout, times, payload, latest=latest, checkpoints=spaced((), view), slabs=slabs)
+    return Chronicle(layout, times, held, latest=latest, checkpoints=spaced((), view), slabs=slabs)
 
 
 def _ticks(history: pa.Table, name: str, kind: TimeType) -> Ticks:

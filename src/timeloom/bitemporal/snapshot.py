@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeloom.bitemporal.facts import Chunks, Facts, merged
 from timeloom.bitemporal.identity import RowNumbers, numbered
-from timeloom.bitemporal.payload import Chunks, Facts, Payload, merged
+from timeloom.bitemporal.payload import Payload
 from timeloom.bitemporal.timelines import Timelines
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType

@@ -359,7 +359,7 @@ class BitemporalTable:
     def _commit(self, draft: Draft) -> None:
         """Make a draft visible, to the table and to the indexes that follow it: everywhere or nowhere."""
         with self._lock, ExitStack() as locks:
-            indexes = list(self._indexes)
+            indexes = list(self._indexes) if self._indexes else []
             for index in indexes:
                 locks.enter_context(index._lock)
             after = draft.finished()

@@ -69,8 +69,12 @@ def _check_source(document: Document, engine: str, name: str, source: Source) ->
     form = FORMATS.get(source.format)
     if engine == "spark":
         if source.format == INDEX:
-            message = "Spark reads no indexes, which are of one process; take the table behind it, or engine: local"
-            document.blame(at, message, key=True)
+            message = (
+                "Spark reads no indexes, which are of one process; write its rows to a table, as with timeloom sql "
+            )
+            document.blame(
+                at, f"{message}'select * from t' t={source.path} -o rows.parquet, or take engine: local", key=True
+            )
         if form is not None and form.spark is None:
             document.blame(at, f"Spark reads no {form.title} files; take parquet, or engine: local", key=True)
         return
