@@ -229,8 +229,8 @@ def _versions(draw):
     name = draw.choice(["VALID_TIME", "APPLICATION_TIME", "SYSTEM_TIME"])
     kinds = {
         f"as of {first}": f"start <= {first} and ({first} < t.end or t.end is null)",
-        f"from {first} to {last}": f"start < {last} and ({first} < t.end or t.end is null)",
-        f"between {first} and {last}": f"start <= {last} and ({first} < t.end or t.end is null)",
+        f"from {first} to {last}": f"{first} < {last} and start < {last} and ({first} < t.end or t.end is null)",
+        f"between {first} and {last}": f"{first} <= {last} and start <= {last} and ({first} < t.end or t.end is null)",
     }
     words = draw.choice(list(kinds))
     parts = {"select": "select k, v, start", "from": "from t", "for": f"for {name} {words}", "where": "where v > 0"}
