@@ -6,8 +6,10 @@ favoured), the task that chooses cuts is the one that Spark runs, and so is the 
 """
 
 import argparse
+import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +17,17 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from timeloom.engines.spark.exchange.routing import Routed, RowTicks, routed
+from timeloom.engines.spark.exchange.routing import Dealing, Routed, RowTicks, routed
 from timeloom.engines.spark.slicing.boundaries import (
     PAIRS_PER_ROW,
     RANKS,
     favour,
     sample_size,
     sampled_share,
-    work,
 )
 from timeloom.engines.spark.slicing.cuts import Cuts, CutTask
 from timeloom.engines.spark.slicing.join_parts import cover
+from timeloom.engines.spark.slicing.sharing import mixed
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
 from timeloom.kernels.slicing.copies import START_HERE
@@ -33,21 +35,30 @@ from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
 
 Numbers = NDArray[np.int64]
+Parts = NDArray[np.float64]
 
 ROW_BYTES = 24
 """Two times and a number."""
 
 DOMAIN = 10**12
+MEAN = DOMAIN / 10**7
+"""How long rows last on average, if nothing else is said."""
+
 PARTS = cover(relation("intersects").boxes(Axis.INTEGER))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that stand for a table; keys are hashes."""
+    """Rows that stand for a table; keys are hashes.
+
+    ``present`` is which part of all rows is expected to be there when each begins. It is known from the distribution,
+    while a count among few rows that stand for very many would tell of these few.
+    """
 
     starts: Numbers
     ends: Numbers
     keys: Numbers
+    present: Parts
 
 
 @dataclass(frozen=True)
@@ -59,57 +70,71 @@ class Outcome:
     most_rows: float
     shuffled: float
     driver: int
+    seconds: float
 
 
-def evenly(count: int, seed: int) -> NDArray[np.float64]:
-    """Numbers between 0 and 1, evenly spaced, in no order."""
-    return np.random.default_rng(seed).permutation((np.arange(count) + 0.5) / count)
+STRIDES = [math.sqrt(prime) % 1 for prime in (5, 2, 3, 7, 11, 13, 17, 19, 23)]
+"""Multiples of each of these are spread evenly between 0 and 1, and so are those of several of them together."""
 
 
-def uniform(count: int, seed: int, total: float) -> Rows:
-    """Starts anywhere, durations about a thousandth of the time in which a task's share of rows begins."""
-    starts = (evenly(count, seed) * DOMAIN).astype(np.int64)
-    mean = DOMAIN / 10**7
-    lengths = np.ceil(-np.log(evenly(count, seed + 1)) * mean).astype(np.int64)
-    return Rows(starts, starts + lengths, np.zeros(count, np.int64))
+def evenly(count: int, seed: int, dimension: int) -> Parts:
+    """Numbers between 0 and 1, as even as can be, also among rows that are alike in other dimensions.
+
+    Rows drawn at random would differ from task to task by themselves: few of them stand for very many.
+    """
+    return (np.arange(seed + 0.5, count + seed) * STRIDES[dimension]) % 1.0
 
 
-def bursts(count: int, seed: int, total: float) -> Rows:
-    """Nine of ten rows begin within a thousandth of the time, in a hundred bursts."""
-    rows = uniform(count, seed, total)
-    busy = evenly(count, seed + 2) < 0.9
-    burst = (evenly(count, seed + 3) * 100).astype(np.int64) * (DOMAIN // 100)
-    starts = np.where(busy, burst + (evenly(count, seed + 4) * DOMAIN / 10**5).astype(np.int64), rows.starts)
+def uniform(count: int, seed: int) -> Rows:
+    """Starts anywhere, durations about a thousandth of the time in which the rows of one of 10,000 tasks begin."""
+    starts = (evenly(count, seed, 0) * DOMAIN).astype(np.int64)
+    lengths = np.ceil(-np.log(evenly(count, seed, 1)) * MEAN).astype(np.int64)
+    return Rows(starts, starts + lengths, np.zeros(count, np.int64), np.full(count, MEAN / DOMAIN))
+
+
+def bursts(count: int, seed: int) -> Rows:
+    """Nine of ten rows begin within a thousandth of the time, in a hundred bursts, and are as much shorter."""
+    rows = uniform(count, seed)
+    busy = evenly(count, seed, 2) < 0.9
+    burst, within = np.divmod(evenly(count, seed, 0) * 100, 1)
+    starts = np.where(busy, (burst * (DOMAIN // 100) + within * (DOMAIN // 10**5)).astype(np.int64), rows.starts)
     lengths = np.where(busy, np.maximum(1, (rows.ends - rows.starts) // 1000), rows.ends - rows.starts)
-    return Rows(starts, starts + lengths, rows.keys)
+    in_burst = starts % (DOMAIN // 100) < DOMAIN // 10**5
+    present = rows.present * np.where(in_burst, 1.0, 0.1)
+    return Rows(starts, starts + lengths, rows.keys, present)
 
 
-def zipf(count: int, seed: int, total: float) -> Rows:
-    """Keys by Zipf's law: the first of a million has a fourteenth of all rows."""
-    rows = uniform(count, seed, total)
+def zipf(count: int, seed: int) -> Rows:
+    """Keys by Zipf's law: the first of a million has a fourteenth of all rows. Pairs of equal keys are few."""
+    rows = uniform(count, seed)
     weights = 1 / np.arange(1, 10**6 + 1)
-    numbers = np.searchsorted(np.cumsum(weights) / weights.sum(), evenly(count, seed + 5))
-    return Rows(rows.starts, rows.ends, _hashed(numbers.astype(np.int64)))
+    numbers = np.searchsorted(np.cumsum(weights) / weights.sum(), evenly(count, seed, 5))
+    return replace(rows, keys=_hashed(numbers.astype(np.int64)), present=np.zeros(count))
 
 
-def long_rows(count: int, seed: int, total: float) -> Rows:
+def long_rows(count: int, seed: int) -> Rows:
     """One row of a thousand lasts between a tenth and all of the time."""
-    rows = uniform(count, seed, total)
-    long = evenly(count, seed + 6) < 0.001
-    lengths = np.where(long, (evenly(count, seed + 7) * 0.9 + 0.1) * DOMAIN, rows.ends - rows.starts)
-    return Rows(rows.starts, rows.starts + lengths.astype(np.int64), rows.keys)
+    rows = uniform(count, seed)
+    long = evenly(count, seed, 6) < 0.001
+    lengths = np.where(long, (evenly(count, seed, 7) * 0.9 + 0.1) * DOMAIN, rows.ends - rows.starts)
+    since = rows.starts / DOMAIN
+    lasting = np.where(since < 0.1, since, 0.1 + (0.81 - (1 - since.clip(min=0.1)) ** 2) / 1.8)
+    present = 0.999 * rows.present + 0.001 * lasting
+    return Rows(rows.starts, rows.starts + lengths.astype(np.int64), rows.keys, present)
 
 
-def timeless(count: int, seed: int, total: float) -> Rows:
+def timeless(count: int, seed: int) -> Rows:
     """One row lasts for all time: it goes to every task, which is one copy more for each."""
-    return uniform(count, seed, total)
+    return uniform(count, seed)
 
 
-def one_instant(count: int, seed: int, total: float) -> Rows:
+def one_instant(count: int, seed: int) -> Rows:
     """A fifth of all rows begin at the same tick: no boundary lies within it."""
-    rows = uniform(count, seed, total)
-    starts = np.where(evenly(count, seed + 8) < 0.2, DOMAIN // 2, rows.starts)
-    return Rows(starts, starts + (rows.ends - rows.starts), rows.keys)
+    rows, tick = uniform(count, seed), DOMAIN // 2
+    starts = np.where(evenly(count, seed, 8) < 0.2, tick, rows.starts)
+    since = np.where(starts < tick, np.inf, starts - tick)
+    present = 0.8 * rows.present + 0.2 * np.exp(-since / MEAN)
+    return Rows(starts, starts + (rows.ends - rows.starts), rows.keys, present)
 
 
 def _hashed(numbers: Numbers) -> Numbers:
@@ -118,7 +143,7 @@ def _hashed(numbers: Numbers) -> Numbers:
     return ((mixed ^ (mixed >> np.uint64(29))) & np.uint64(2**63 - 1)).astype(np.int64)
 
 
-DISTRIBUTIONS: dict[str, Callable[[int, int, float], Rows]] = {
+DISTRIBUTIONS: dict[str, Callable[[int, int], Rows]] = {
     "uniform": uniform,
     "zipf": zipf,
     "bursts": bursts,
@@ -129,7 +154,10 @@ DISTRIBUTIONS: dict[str, Callable[[int, int, float], Rows]] = {
 
 WORST = {
     "long_rows": "long rows are in thousands of slices: there are as many copies as the bound allows, four a row",
-    "one_instant": "rows that begin at one tick are points in one slice, so one task has them all",
+    "one_instant": (
+        "all rows that begin at one tick meet each other, and no boundary lies between them: tasks share the tick, "
+        "which takes a copy of a row for each group of the other side, as many as the bound allows; work is even"
+    ),
 }
 """What the design does not hold for, and why."""
 
@@ -137,40 +165,50 @@ WORST = {
 def simulate(name: str, total: float, tasks: int, count: int = 1 << 20, seed: int = 1) -> Outcome:
     """Cut and route a join of two tables that have so many rows together."""
     make, slicing = DISTRIBUTIONS[name], _slicing(name, total, tasks)
-    population = max(1 << 20, 2 * sample_size(tasks))
-    cuts = _chosen(make(population, seed + 100, total), slicing, total, seed)
-    written = cuts.written()
-    rows, read = make(count, seed, total), Cuts.read(written)
+    population = max(1 << 20, sample_size(tasks) // 2)
+    task, sample = _sample(make(population, seed + 100), slicing, total, seed)
+    began = time.perf_counter()
+    (batch,) = task(iter(sample))
+    seconds, written = time.perf_counter() - began, batch.column(0)[0].as_py()
+    rows, read = make(count, seed), Cuts.read(written)
     low, high = PartRange("left", PARTS).of(rows.starts, rows.ends)
-    ticks = RowTicks(rows.starts, rows.ends, low, high)
-    found = routed(count, rows.keys if slicing.by_key else None, ticks, read, slicing)
-    weights = np.concatenate([[0.0], np.cumsum(_work(rows, low, high, total, found))])
+    pairs = rows.present * total / 2
     received, loads = np.zeros(slicing.tasks), np.zeros(slicing.tasks)
-    for number, destination in enumerate(found.destinations):
-        first, last = found.edges[number : number + 2]
-        received[destination.task] += last - first
-        loads[destination.task] += weights[last] - weights[first]
+    for source in (0, 1):
+        mine = np.arange(count) % 2 == source
+        ticks = RowTicks(*(column[mine] for column in (rows.starts, rows.ends, low, high)))
+        keys = rows.keys[mine] if slicing.by_key else None
+        found = routed(int(mine.sum()), keys, ticks, read, slicing, Dealing(source, mixed))
+        weights = np.concatenate([[0.0], np.cumsum(_work(pairs[mine], found))])
+        for number, destination in enumerate(found.destinations):
+            first, last = found.edges[number : number + 2]
+            received[destination.task] += last - first
+            loads[destination.task] += weights[last] - weights[first]
     extra = slicing.tasks / total if name == "timeless" else 0.0
     copies = received.sum() / count + extra
     largest = [float(found.max() / found.mean()) for found in (loads, received)]
-    return Outcome(copies, *largest, copies * total * ROW_BYTES, len(written))
+    return Outcome(copies, *largest, copies * total * ROW_BYTES, len(written), seconds)
 
 
-def _work(rows: Rows, low: Numbers, high: Numbers, total: float, found: Routed) -> NDArray[np.float64]:
-    """What each copy of a row costs its task: a row, and its pairs in the slice in which it begins, once."""
-    pairs = work(low, high, np.full(low.size, total / low.size)) / (total / low.size) - PAIRS_PER_ROW
-    if rows.keys.any():
-        pairs = np.zeros(low.size)
-    return PAIRS_PER_ROW + pairs[found.rows] * ((found.bits & START_HERE) != 0)
+def _work(pairs: Parts, found: Routed) -> Parts:
+    """What each copy of a row costs its task: a row, and its pairs in the slice in which it begins.
+
+    Tasks that share that slice have equal parts of them.
+    """
+    begins = (found.bits & START_HERE) != 0
+    parts = np.bincount(found.rows, begins, pairs.size).clip(min=1)
+    found_work: Parts = PAIRS_PER_ROW + (pairs / parts)[found.rows] * begins
+    return found_work
 
 
 def _slicing(name: str, total: float, tasks: int) -> Slicing:
     """As a join of inputs of this size makes it on a cluster on which half of the tasks run at once."""
-    return Slicing(tasks, tasks // 2, by_key=name == "zipf", share=sampled_share([int(total * ROW_BYTES)]))
+    share = sampled_share([int(total * ROW_BYTES)])
+    return Slicing(tasks, tasks // 2, by_key=name == "zipf", share=share, shares=True)
 
 
-def _chosen(population: Rows, slicing: Slicing, total: float, seed: int) -> Cuts:
-    """The cuts that the task chooses from a sample drawn as the plan draws it."""
+def _sample(population: Rows, slicing: Slicing, total: float, seed: int) -> tuple[CutTask, list[pa.RecordBatch]]:
+    """The task that chooses cuts, and a sample drawn as the plan draws it, in batches as Spark hands it over."""
     draw = np.random.default_rng(seed)
     odds = 2.0 ** favour(population.starts, population.ends)
     ranked = total * slicing.share * odds.mean()
@@ -186,8 +224,7 @@ def _chosen(population: Rows, slicing: Slicing, total: float, seed: int) -> Cuts
         "rank": rank,
     }
     task = CutTask(slicing, (PartRange("left", PARTS), PartRange("right", PARTS)))
-    (batch,) = task(iter([pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in sample.items()})]))
-    return Cuts.read(batch.column(0)[0].as_py())
+    return task, pa.table(sample).to_batches(max_chunksize=10_000)
 
 
 def main() -> None:
@@ -198,7 +235,17 @@ def main() -> None:
     parser.add_argument("--distributions", nargs="*", default=list(DISTRIBUTIONS))
     given = parser.parse_args()
     output = Table(title="A join on paper: real sample, cuts and routing")
-    for name in ("rows", "tasks", "copies per row", "largest task / mean", "by rows", "shuffled", "cuts on the driver"):
+    for name in (
+        "rows",
+        "tasks",
+        "copies per row",
+        "largest task / mean",
+        "by rows",
+        "shuffled",
+        "cuts",
+        "chosen in",
+        "holds",
+    ):
         output.add_column(name, justify="right")
     for name in given.distributions:
         output.add_section()
@@ -208,7 +255,9 @@ def main() -> None:
                 found = simulate(name, total, tasks, count=max(1 << 20, 400 * tasks))
                 cells = f"{found.copies:.3f}", f"{found.imbalance:.2f}", f"{found.most_rows:.2f}"
                 shuffled = f"{found.shuffled / 1e9:,.0f} GB"
-                output.add_row(f"{total:.0e}", f"{tasks:,}", *cells, shuffled, f"{found.driver:,} B")
+                chosen = f"{found.driver:,} B", f"{found.seconds:.1f} s"
+                holds = "" if name in WORST else "yes" if found.copies <= 1.5 and found.imbalance <= 1.3 else "no"
+                output.add_row(f"{total:.0e}", f"{tasks:,}", *cells, shuffled, *chosen, holds)
     Console(width=120).print(output)
     for name, why in WORST.items():
         print(f"{name}: {why}")

@@ -1,7 +1,10 @@
-"""Counts of what a plan costs, which are the same on every machine: calls to the JVM, jobs, stages and tasks."""
+"""Counts of what a plan costs, which are the same on every machine: calls to the JVM, jobs, stages, tasks, bytes."""
 
+import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +13,10 @@ from pyspark.sql import SparkSession
 
 _FORGET = "m\n"
 """The command by which Python tells the JVM that it no longer holds an object."""
+
+
+_MARKS = {"executor": b"CoarseGrainedExecutorBackend", "python": b"pyspark.daemon"}
+"""What the commands of a worker's processes have in them."""
 
 
 class JvmCalls:
@@ -52,3 +59,75 @@ def jobs_of(spark: SparkSession, call: Callable[[], None]) -> dict[str, int]:
     stages = [info for number in numbers if (info := tracker.getStageInfo(number)) is not None]
     ran = [stage for stage in stages if stage.numCompletedTasks]
     return {"jobs": len(found), "stages": len(ran), "tasks": sum(stage.numCompletedTasks for stage in ran)}
+
+
+def spent(spark: SparkSession, call: Callable[[], Any]) -> dict[str, int]:
+    """How many bytes a call shuffled and spilled, and how many tasks it ran, by Spark's own count."""
+    context = spark.sparkContext._jsc.sc()
+
+    def so_far() -> tuple[int, int]:
+        context.listenerBus().waitUntilEmpty()
+        time.sleep(0.5)
+        executors = context.statusStore().executorList(False)
+        known = [executors.apply(number) for number in range(executors.size())]
+        return sum(one.totalShuffleWrite() for one in known), sum(one.completedTasks() for one in known)
+
+    before, stages = so_far(), _stages(spark)
+    call()
+    shuffled, tasks = (now - then for now, then in zip(so_far(), before, strict=True))
+    spilled = sum(found for number, found in _stages(spark).items() if number not in stages)
+    return {"shuffled": shuffled, "spilled": spilled, "tasks": tasks}
+
+
+def _stages(spark: SparkSession) -> dict[int, int]:
+    """The bytes that each stage has written to disk for want of memory."""
+    gateway, store = spark.sparkContext._gateway, spark.sparkContext._jsc.sc().statusStore()
+    found = store.stageList(None, False, False, gateway.new_array(gateway.jvm.double, 0), None)
+    known = [found.apply(number) for number in range(found.size())]
+    return {int(stage.stageId()): int(stage.diskBytesSpilled()) for stage in known}
+
+
+class Footprint:
+    """The most memory that a Python worker, and an executor, among the processes below this one held while entered."""
+
+    def __init__(self, every: float = 0.25) -> None:
+        self.most = {"python": 0, "executor": 0}
+        self._every, self._ended = every, threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> "Footprint":
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self._every):
+            for words, held in _descendants():
+                for kind, mark in _MARKS.items():
+                    if mark in words:
+                        self.most[kind] = max(self.most[kind], held)
+
+
+def _descendants() -> Iterator[tuple[bytes, int]]:
+    """The command and the resident bytes of each process that this one has begun, or that such a one has."""
+    parents: dict[int, int] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parents[int(name)] = int(Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # ended meanwhile
+    ours = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    for number in ours - {os.getpid()}:
+        try:
+            words = Path("/proc", str(number), "cmdline").read_bytes()
+            held = int(Path("/proc", str(number), "statm").read_text().split()[1])
+        except OSError:
+            continue
+        yield words, held * os.sysconf("SC_PAGE_SIZE")

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.spark.exchange.routing import RowTicks, routed
+from timeloom.engines.spark.exchange.routing import Dealing, RowTicks, routed
 from timeloom.engines.spark.slicing.cuts import CutTask
+from timeloom.engines.spark.slicing.sharing import mixed
 
 FORECAST = "forecast string"
 """The schema of the one row that comes out."""
@@ -32,15 +33,18 @@ class ForecastTask:
         """Foretell one exchange."""
         sample = self.chooser.read(batches)
         cuts, slicing = self.chooser.chosen(sample), self.chooser.slicing
-        ticks = RowTicks(sample.low, sample.high, sample.low, sample.high)
-        found = routed(sample.low.size, sample.keys, ticks, cuts, slicing)
         received = np.zeros(slicing.tasks)
-        weights = np.concatenate([[0.0], np.cumsum(sample.counts[found.rows])])
-        for number, destination in enumerate(found.destinations):
-            first, last = found.edges[number : number + 2]
-            received[destination.task] += weights[last] - weights[first]
-        slices = sum(first < last for first, last in zip(found.edges, found.edges[1:], strict=False))
-        told = json.dumps(self.facts(float(sample.counts.sum()), slices, received))
+        filled: set[tuple[int, int]] = set()
+        for source in range(len(self.chooser.ranges)):
+            mine = sample.of(source)
+            ticks = RowTicks(mine.low, mine.high, mine.low, mine.high)
+            found = routed(mine.low.size, mine.keys, ticks, cuts, slicing, Dealing(source, mixed))
+            weights = np.concatenate([[0.0], np.cumsum(mine.counts[found.rows])])
+            for number, destination in enumerate(found.destinations):
+                first, last = found.edges[number : number + 2]
+                received[destination.task] += weights[last] - weights[first]
+                filled |= {destination[:2]} if first < last else set()
+        told = json.dumps(self.facts(float(sample.counts.sum()), len(filled), received))
         yield pa.RecordBatch.from_arrays([pa.array([told])], names=["forecast"])
 
     def facts(self, rows: float, slices: int, received: NDArray[np.float64]) -> dict[str, float | int]:

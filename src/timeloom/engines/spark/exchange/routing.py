@@ -1,5 +1,6 @@
 """Where rows go: each to its task, and rows of buckets that are cut to every slice that they touch."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from timeloom.engines.spark.exchange.blocks import Destination
 from timeloom.engines.spark.slicing.cuts import Cuts
+from timeloom.engines.spark.slicing.sharing import Grid
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.kernels.slicing.copies import ONLY, deal_copies, number_slices
+from timeloom.kernels.slicing.copies import ONLY, SOLE, deal_copies, number_slices
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 Positions = NDArray[np.int32]
@@ -41,11 +43,26 @@ class Routed:
     edges: list[int]
 
 
-def routed(rows: int, keys: Ticks | None, ticks: RowTicks | None, cuts: Cuts, slicing: Slicing) -> Routed:
+@dataclass(frozen=True)
+class Dealing:
+    """How the rows of a source are dealt where tasks share a slice: by numbers that depend on what they say alone."""
+
+    source: int
+    numbers: Callable[[Positions], NDArray[np.uint64]]
+
+
+def routed(
+    rows: int,
+    keys: Ticks | None,
+    ticks: RowTicks | None,
+    cuts: Cuts,
+    slicing: Slicing,
+    dealing: Dealing | None = None,
+) -> Routed:
     """Route so many rows by the hashes of their keys, or all as one bucket. Ticks are needed if there are cuts.
 
     The slices of all buckets that are cut go to one task after the other, so that each task has as many. Those of a
-    group begin at the task of its bucket, where it is put together again.
+    group begin at the task of its bucket, where it is put together again. Slices that are shared need a ``dealing``.
     """
     buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
     if not cuts.bounds:
@@ -55,11 +72,14 @@ def routed(rows: int, keys: Ticks | None, ticks: RowTicks | None, cuts: Cuts, sl
     found = [_whole(np.flatnonzero(whole).astype(np.int32), buckets[whole], slicing.tasks)] if whole.any() else []
     next_task = 0
     for bucket, bounds in cuts.bounds.items():
-        first, next_task = bucket if slicing.groups else next_task, next_task + bounds.size + 1
+        grids = cuts.grids.get(bucket, {})
+        taken = bounds.size + 1 + sum(grid.tasks - 1 for grid in grids.values())
+        first, next_task = bucket if slicing.groups else next_task, next_task + taken
         mine = np.flatnonzero(buckets == bucket).astype(np.int32)
         if mine.size:
             some = ticks if mine.size == rows else ticks.take(mine)
-            found.append(_cut(mine, some, bounds, first, slicing.tasks))
+            cut = _cut(mine, some, bounds, first, slicing.tasks)
+            found.append(_shared(cut, grids, dealing, first, slicing.tasks) if grids and dealing else cut)
     return found[0] if len(found) == 1 else _together(found)
 
 
@@ -87,6 +107,25 @@ def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, first: int, tasks: int
         for number, (since, until) in enumerate(pairwise([MIN_TICK, *bounds.tolist(), FOREVER]))
     ]
     return Routed(rows[copies], bits, destinations, edges.tolist())
+
+
+def _shared(cut: Routed, grids: dict[int, Grid], dealing: Dealing, first: int, tasks: int) -> Routed:
+    """The same with slices dealt out to the tasks that share them, each a part with a number of its own."""
+    parts, offset = [], 0
+    for number, at in enumerate(cut.destinations):
+        span = slice(*cut.edges[number : number + 2])
+        rows, bits, grid = cut.rows[span], cut.bits[span], grids.get(number, Grid(1, 1))
+        own, other = grid.of(dealing.source)
+        groups = dealing.numbers(rows) % np.uint64(own) if own > 1 else np.zeros(rows.size, np.uint64)
+        for mine in range(own):
+            chosen = np.flatnonzero(groups == mine) if own > 1 else slice(None)
+            marks = bits[chosen] & ~np.int8(SOLE) if other > 1 else bits[chosen]
+            for theirs in range(other):
+                slot = offset + grid.task(dealing.source, mine, theirs)
+                destination = at._replace(task=(first + slot) % tasks, slice=slot + 1)
+                parts.append(Routed(rows[chosen], marks, [destination], [0, marks.size]))
+        offset += grid.tasks
+    return _together(parts)
 
 
 def _together(parts: list[Routed]) -> Routed:

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.spark.exchange.blocks import block_row, chunks
-from timeloom.engines.spark.exchange.routing import RowTicks, routed
+from timeloom.engines.spark.exchange.routing import Dealing, RowTicks, routed
 from timeloom.engines.spark.slicing.cuts import CUTS, Cuts
+from timeloom.engines.spark.slicing.sharing import content
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
 
@@ -66,7 +67,8 @@ class BlockWriter:
         if KEY in rows.column_names:
             keys, rows = np.asarray(rows[KEY].combine_chunks()), rows.drop_columns([KEY])
         ticks = self.reader.ticks(rows) if cuts.bounds else None
-        found = routed(rows.num_rows, keys, ticks, cuts, self.slicing)
+        dealing = Dealing(self.source, lambda chosen: content(rows.take(pa.array(chosen))))
+        found = routed(rows.num_rows, keys, ticks, cuts, self.slicing, dealing)
         arranged = rows if len(found.destinations) == 1 else rows.take(pa.array(found.rows))
         for number, destination in enumerate(found.destinations):
             first, last = found.edges[number : number + 2]

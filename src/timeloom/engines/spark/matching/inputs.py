@@ -173,6 +173,7 @@ class JoinInputs:
             self.spread.cores,
             by_key=self.strategy.name == "keys",
             share=sampled_share(self.sizes.values()),
+            shares=not self.decided,
         )
         return found if self.slices is None else replace(found, slices=self.slices, least=self.slices)
 

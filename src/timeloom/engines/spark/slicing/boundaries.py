@@ -12,7 +12,14 @@ SAMPLE = 10_000
 """Rows in the sample of a join in few slices; one Arrow batch by Spark's default."""
 
 SAMPLED_PER_SLICE = 500
-"""With so many sampled rows a slice, the largest of 10,000 slices is about a quarter above the mean."""
+"""So many rows are sampled for each slice if there are few: the largest of 100 has about a sixth more than the mean."""
+
+MOST_SAMPLED_PER_SLICE = 2_000
+"""So many if there are many. The more slices, the further off is the one about which the sample errs most, and where
+rows come in bursts, work grows with the square of their number, so that it errs twice as far."""
+
+LIMITED = 2_000_000
+"""Of so many rows Spark itself finds those with the least ranks; it holds them as objects of 150 bytes."""
 
 COPIES = 4.0
 """With more copies of a row than this, on average, fewer slices are made."""
@@ -24,10 +31,13 @@ LEAST_SHARE, USUAL_SHARE = 1 / 128, 1 / 32
 """Of large inputs, and of those whose size is unknown, so much is ranked."""
 
 RANKED_BYTES = 1 << 30
-"""No more bytes than this are ranked, however large inputs are: one task sorts them."""
+"""No more bytes than this are ranked, however large inputs are: one task reads them."""
 
 PAIRS_PER_ROW = 20.0
 """A row that is sent to a task costs about as much as so many pairs that come back."""
+
+HEAVY = 2.0
+"""A tick that weighs so many times what a slice should is worth the copies that it takes to share it."""
 
 FAVOURED = (6, 12, 18, 24, 30, 36)
 """A row of ``2**6`` ticks or more is twice as likely to be in the sample, one of ``2**12`` four times, and so on.
@@ -50,7 +60,8 @@ def sampled_share(sizes: Collection[int | None]) -> float:
 
 def sample_size(slices: int) -> int:
     """How many rows the sample has at most, for so many slices."""
-    return max(SAMPLE, SAMPLED_PER_SLICE * slices)
+    each = min(SAMPLED_PER_SLICE + 2 * slices, MOST_SAMPLED_PER_SLICE)
+    return max(SAMPLE, each * slices)
 
 
 def favour(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -131,6 +142,18 @@ def bounded(points: NDArray[np.int64], weights: NDArray[np.float64], slices: int
     scale = np.where(heavy & (ticks > share), share / ticks, 1.0)
     found: NDArray[np.float64] = weights * np.repeat(scale, np.diff(first, append=points.size))
     return found
+
+
+def heavy_ticks(
+    points: NDArray[np.int64], weights: NDArray[np.float64], slices: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The ticks that weigh as much as two slices should, or more, and as how many slices each weighs."""
+    order = np.argsort(points, kind="stable")
+    ordered = points[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    shares = np.add.reduceat(weights[order], first) * slices / weights.sum()
+    heavy = shares >= HEAVY
+    return ordered[first[heavy]], shares[heavy]
 
 
 def copies(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.spark.slicing.boundaries import sample_size, stand_for
+from timeloom.engines.spark.slicing.least_ranks import least_ranked
 from timeloom.engines.spark.slicing.sample import SAMPLED
+from timeloom.engines.spark.slicing.sharing import Grid
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
 from timeloom.engines.tables.ticks import Ticks
@@ -25,28 +27,42 @@ _SAMPLE = pa.schema([(name, pa.int64()) for name in SAMPLED])
 
 @dataclass(frozen=True)
 class Cuts:
-    """The boundaries of each bucket that is cut; all other buckets are whole."""
+    """The boundaries of each bucket that is cut, and which of its slices several tasks share; other buckets are whole.
+
+    Slices are numbered from 0 here.
+    """
 
     bounds: dict[int, Ticks]
+    grids: dict[int, dict[int, Grid]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str | None) -> "Cuts":
         """Read what was written."""
-        found = json.loads(text or "{}")
-        return cls({int(bucket): np.array(bounds, np.int64) for bucket, bounds in found.items()})
+        found = json.loads(text or '{"bounds": {}, "grids": {}}')
+        grids = {
+            int(bucket): {int(at): Grid(*grid) for at, grid in shared.items()}
+            for bucket, shared in found["grids"].items()
+        }
+        return cls({int(bucket): np.array(bounds, np.int64) for bucket, bounds in found["bounds"].items()}, grids)
 
     def written(self) -> str:
         """As text."""
-        return json.dumps({bucket: bounds.tolist() for bucket, bounds in self.bounds.items()})
+        bounds = {bucket: bounds.tolist() for bucket, bounds in self.bounds.items()}
+        return json.dumps({"bounds": bounds, "grids": self.grids})
 
 
 class Sampled(NamedTuple):
-    """Sampled rows: where they must be present, the hashes of their keys, and how many rows each stands for."""
+    """Sampled rows: where they must be present, the hashes of their keys, how many rows each stands for, and whose."""
 
     low: Ticks
     high: Ticks
     keys: Ticks
     counts: NDArray[np.float64]
+    sources: Ticks
+
+    def of(self, source: int) -> "Sampled":
+        """The rows of one source."""
+        return Sampled(*(column[self.sources == source] for column in self))
 
 
 @dataclass(frozen=True)
@@ -63,17 +79,17 @@ class CutTask:
 
     def chosen(self, sample: "Sampled") -> Cuts:
         """The cuts that a sample asks for."""
-        return Cuts(self.slicing.choose(sample.low, sample.high, sample.keys, sample.counts))
+        return Cuts(*self.slicing.chosen(sample.low, sample.high, sample.keys, sample.counts, sample.sources))
 
     def read(self, batches: Iterator[pa.RecordBatch]) -> "Sampled":
         """The sampled rows that must be present somewhere."""
-        table = pa.Table.from_batches(list(batches) or [pa.RecordBatch.from_pylist([], _SAMPLE)])
+        size = sample_size(self.slicing.slices)
+        table = least_ranked(batches, size, _SAMPLE)
         source, start, end, key, rank = (np.asarray(table[name].combine_chunks()) for name in SAMPLED)
         low, high = np.empty(start.size, np.int64), np.empty(start.size, np.int64)
         for number, found in enumerate(self.ranges):
             mine = source == number
             low[mine], high[mine] = found.of(start[mine], end[mine])
         some = low <= high
-        size = sample_size(self.slicing.slices)
         counts = stand_for(start, end, rank, self.slicing.share, size)[some]
-        return Sampled(low[some], high[some], key[some], counts)
+        return Sampled(low[some], high[some], key[some], counts, source[some])

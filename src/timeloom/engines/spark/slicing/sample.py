@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.cluster.readings import reuses
-from timeloom.engines.spark.slicing.boundaries import FAVOURED, RANKS
+from timeloom.engines.spark.slicing.boundaries import FAVOURED, LIMITED, RANKS
 
 SAMPLED = ("source", "start", "end", "key", "rank")
 """The columns of a sample."""
@@ -41,10 +41,11 @@ def sampled(rows: DataFrame, source: int, ticks: tuple[str, str], key: str, shar
 def least_ranks(samples: Sequence[DataFrame], size: int) -> DataFrame:
     """Of the samples of all sources, at most so many rows with the least ranks, in one partition.
 
-    Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition.
+    Spark leaves out a limit that is above the known number of rows, and with it the promise of one partition. It holds
+    all rows of a limit as objects, so larger samples are left to the task that reads them: it keeps the least.
     """
     together = reduce(lambda one, other: one.unionAll(other), samples)
-    return together.orderBy("rank").limit(size).coalesce(1)
+    return together.orderBy("rank").limit(size).coalesce(1) if size <= LIMITED else together.repartition(1)
 
 
 def in_first_row(value: str) -> str:

@@ -9,8 +9,19 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
-from timeloom.engines.spark.cluster.sizes import all_within, estimate
-from timeloom.engines.spark.slicing.boundaries import COPIES, copies, quantiles, sampled_share, work
+from timeloom.engines.spark.cluster.sizes import PARTITION_BYTES, all_within, estimate
+from timeloom.engines.spark.slicing.boundaries import (
+    COPIES,
+    HEAVY,
+    LIMITED,
+    copies,
+    heavy_ticks,
+    quantiles,
+    sample_size,
+    sampled_share,
+    work,
+)
+from timeloom.engines.spark.slicing.sharing import Grid, Present, grids
 from timeloom.engines.tables.ticks import Ticks
 
 WHOLE_BYTES = 16 << 20
@@ -39,7 +50,8 @@ class Slicing:
     By key, rows have buckets by the hashes of their keys, and only hot ones are cut. There are as many buckets as
     slices; with ``groups`` each hash is a bucket of its own, so that every boundary is the start of a row of its group.
     If ``forced``, every bucket is cut. ``share`` is the share of the rows that can be in the sample. ``alone`` if one
-    task reads and takes all rows.
+    task reads and takes all rows. ``shares`` if several tasks may have parts of one slice: all that is made of it is
+    pairs, which need not know of each other.
     """
 
     slices: int
@@ -51,6 +63,7 @@ class Slicing:
     groups: bool = False
     forced: bool = False
     alone: bool = False
+    shares: bool = False
     least_seen: int = field(default_factory=lambda: LEAST_SEEN)
 
     @classmethod
@@ -72,7 +85,9 @@ class Slicing:
         sizes = [found.size for found in estimates]
         if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
             return cls(1, 1, grouped, partitions=most if grouped else 1, groups=True)
-        share = 1.0 if None in sizes else sampled_share(sizes)
+        known = sum(size for size in sizes if size is not None)
+        most = min(shuffle_partitions(spark), max(2 * at_once, known // PARTITION_BYTES))
+        share = 1.0 if None in sizes and sample_size(most) <= LIMITED else sampled_share(sizes)
         return cls(most, min(most, at_once), grouped, GROUP_ROWS, share, partitions=most, groups=True)
 
     @property
@@ -86,16 +101,22 @@ class Slicing:
 
     def choose(self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64]) -> dict[int, Ticks]:
         """Choose the boundaries of each bucket that is cut, from sampled rows, each of which stands for so many."""
+        return self.chosen(low, high, keys, counts, np.zeros(low.size, np.int64))[0]
+
+    def chosen(
+        self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64], sources: Ticks
+    ) -> tuple[dict[int, Ticks], dict[int, dict[int, Grid]]]:
+        """The same, and which of the slices are shared; for that it matters from which source rows come."""
         buckets, numbers, seen = np.unique(self.buckets(keys), return_inverse=True, return_counts=True)
         rows = np.bincount(numbers, counts, buckets.size).astype(np.float64)
         hot = (seen >= self.least_seen) & self._hot(rows)
-        found = {}
+        found, shared = {}, {}
         for at in np.flatnonzero(hot | (self.forced or not self.by_key)):
             mine = numbers == at
-            bounds = self._cut(low[mine], high[mine], counts[mine], counts.sum())
-            if bounds.size:
-                found[int(buckets[at])] = bounds
-        return found
+            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), counts.sum())
+            if bounds.size or grid:
+                found[int(buckets[at])], shared[int(buckets[at])] = bounds, grid
+        return found, {bucket: grid for bucket, grid in shared.items() if grid}
 
     def _hot(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The buckets that have too many rows to be whole.
@@ -114,21 +135,25 @@ class Slicing:
         hot[largest[: fits[0] if fits.size else rows.size]] = True
         return hot
 
-    def _cut(self, low: Ticks, high: Ticks, counts: NDArray[np.float64], total: float) -> Ticks:
+    def _cut(self, rows: Present, total: float) -> tuple[Ticks, dict[int, Grid]]:
         """Boundaries for as many slices as rows ask for, or for fewer if rows would be copied too often.
 
         What a group costs is its rows; what a join costs is pairs as well. A bucket that is one of many gets no more
-        slices than its share of all rows is worth.
+        slices than its share of all rows is worth. A tick that weighs as many slices is shared by as many tasks.
         """
+        low, high, counts, _ = rows
         wanted = int(min(self.slices, max(self.least, counts.sum() / self.rows_per_slice)))
         if self.by_key and not self.groups:
             wanted = min(wanted, math.ceil(PIECES * self.slices * counts.sum() / total))
         weights = counts if self.groups else work(low, high, counts)
+        ticks, heavy = heavy_ticks(low, weights, wanted) if self.shares else (low[:0], counts[:0])
+        slices = _beside(wanted, heavy, counts[~np.isin(low, ticks)].sum() / counts.sum()) if heavy.size else wanted
         while True:
-            bounds = quantiles(low, wanted, weights)
-            if wanted <= self.least or copies(bounds, low, high, counts) <= COPIES:
-                return bounds
-            wanted = max(self.least, wanted * 3 // 4)
+            bounds = quantiles(low, slices, weights)
+            if slices <= self.least or copies(bounds, low, high, counts) <= COPIES:
+                at = np.searchsorted(bounds, ticks, side="right").tolist()
+                return bounds, grids(bounds, dict(zip(at, heavy.tolist(), strict=True)), rows) if heavy.size else {}
+            slices = max(self.least, slices * 3 // 4)
 
     def facts(self, *, grouped: bool) -> dict[str, str | int | float]:
         """What is known before anything runs: how many slices a group has at most, how often rows are copied."""
@@ -150,3 +175,11 @@ class Slicing:
             f"{which} cut by time, at quantiles of a sample taken inside the plan",
             f"fewer slices are made where rows would be copied more than {COPIES:g} times on average",
         )
+
+
+def _beside(wanted: int, heavy: NDArray[np.float64], light: float) -> int:
+    """How many slices there are if ticks weigh as many of them: so many less, but not too few for the other rows.
+
+    These are a part of all rows, and have little work; yet a task must hold them.
+    """
+    return int(heavy.size + math.ceil(max(wanted - heavy.sum(), wanted * light / HEAVY, 1.0)))
