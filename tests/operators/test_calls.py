@@ -102,11 +102,6 @@ def test_a_limit_of_top_k_is_read_by_explain_too():
         tl.explain(tl.top_k, ROWS, ROWS, -1)
 
 
-def test_what_runs_in_one_way_has_no_explanation():
-    with pytest.raises(tl.UsageError, match="stab runs in one way only"):
-        tl.explain("stab", ROWS, 3)
-
-
 @pytest.mark.spark
 def test_tables_choose_the_engine():
     """By their classes, both of Spark's among them; the frames here have none of Spark's machinery."""

@@ -6,7 +6,7 @@ from typing import Any
 from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.sequenced import CheckRequest, read_within
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -21,7 +21,7 @@ def check(
     duplicates: bool = False,
     within: "tuple[Any, Any] | None" = None,
     period: PeriodLike = ("start", "end"),
-) -> Call:
+) -> PlannedCall:
     """List what is wrong with a table of periods: an empty result means that all is well.
 
     Parameters
@@ -57,4 +57,4 @@ def check(
     """
     request = CheckRequest(column_names("by", by), Period.of(period), overlaps, gaps, duplicates, read_within(within))
     engine = engine_of({"input": df})
-    return Call(lambda: engine.check(df, request))
+    return PlannedCall(lambda: engine.check(df, request), lambda: engine.explain_one_way("check", [df], request))

@@ -7,6 +7,7 @@ from timeloom.model.count_join import CountRequest, TopRequest
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
 from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
+from timeloom.model.one_way import OneWayRequest
 from timeloom.model.pattern import PatternRequest
 from timeloom.model.sequenced import (
     AggregateRequest,
@@ -115,6 +116,9 @@ class Engine(Protocol):
 
     def explain_nearest(self, left: Frame, right: Frame, request: NearestRequest) -> Explanation:
         """Say how neighbours would be found."""
+
+    def explain_one_way(self, verb: str, frames: Sequence[Frame], request: OneWayRequest) -> Explanation:
+        """Say what a verb does that runs in one way only."""
 
     def split(self, df: Frame, request: SplitRequest) -> Answer:
         """Cut periods at a grid of time."""

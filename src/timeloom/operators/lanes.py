@@ -7,7 +7,7 @@ from timeloom.model.naming import column_names
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import LanesRequest
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -21,7 +21,7 @@ def lanes(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Give each row a lane in which it overlaps no other row; there are as few lanes as possible.
 
     Rooms for meetings, tracks of a chart, connections of a pool: whatever holds one row at a time.
@@ -54,4 +54,4 @@ def lanes(
     """
     request = LanesRequest(column_names("by", by), name, Period.of(period), Policy(on_invalid, empty))
     engine = engine_of({"input": df})
-    return Call(lambda: engine.lanes(df, request))
+    return PlannedCall(lambda: engine.lanes(df, request), lambda: engine.explain_one_way("lanes", [df], request))

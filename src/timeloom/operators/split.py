@@ -8,7 +8,7 @@ from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import SplitRequest
 from timeloom.model.stab import StabRequest
 from timeloom.model.ticks import Span
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -24,7 +24,7 @@ def split(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Cut each row at the lines of a grid, or at instants; the other columns are repeated.
 
     Parameters
@@ -64,4 +64,4 @@ def split(
     grid = GridRequest(None if every is None else Every.of(every), origin, zone, instants)
     request = SplitRequest(grid, Period.of(period), Policy(on_invalid, empty))
     engine = engine_of({"input": df})
-    return Call(lambda: engine.split(df, request))
+    return PlannedCall(lambda: engine.split(df, request), lambda: engine.explain_one_way("split", [df], request))

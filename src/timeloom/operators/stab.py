@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from timeloom.model.explanation import Explanation
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.stab import StabRequest
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -18,7 +19,7 @@ def stab(
     period: PeriodLike = ("start", "end"),
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Keep the rows that are active at an instant, or at any of many instants, each row once.
 
     Parameters
@@ -57,4 +58,7 @@ def stab(
     def run(df: Any, at: Any) -> Any:
         return engine.stab(df, StabRequest.of(at, columns, policy))
 
-    return Call(lambda: run(df, at), again=run)
+    def explain() -> Explanation:
+        return engine.explain_one_way("stab", [df], StabRequest.of(at, columns, policy))
+
+    return PlannedCall(lambda: run(df, at), explain, again=run)

@@ -5,7 +5,7 @@ from typing import Any
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import TemporalSetRequest
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -21,7 +21,7 @@ def temporal_except(
     right_period: "PeriodLike | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Keep what the left table has at an instant and the right one has not, by value.
 
     Parameters
@@ -59,4 +59,7 @@ def temporal_except(
         all,
     )
     engine = engine_of({"left": left, "right": right})
-    return Call(lambda: engine.temporal_except(left, right, request))
+    return PlannedCall(
+        lambda: engine.temporal_except(left, right, request),
+        lambda: engine.explain_one_way("temporal_except", [left, right], request),
+    )

@@ -5,7 +5,7 @@ from typing import Any
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.policy import OnEmpty, OnInvalid, Policy
 from timeloom.model.sequenced import TemporalSetRequest
-from timeloom.operators.call import Call
+from timeloom.operators.call import PlannedCall
 from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
@@ -21,7 +21,7 @@ def temporal_union(
     right_period: "PeriodLike | None" = None,
     on_invalid: OnInvalid = "error",
     empty: "OnEmpty | None" = None,
-) -> Call:
+) -> PlannedCall:
     """Unite two tables at every instant, by value.
 
     Parameters
@@ -56,4 +56,7 @@ def temporal_union(
         all,
     )
     engine = engine_of({"left": left, "right": right})
-    return Call(lambda: engine.temporal_union(left, right, request))
+    return PlannedCall(
+        lambda: engine.temporal_union(left, right, request),
+        lambda: engine.explain_one_way("temporal_union", [left, right], request),
+    )

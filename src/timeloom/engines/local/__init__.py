@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
     from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
+    from timeloom.model.one_way import OneWayRequest
     from timeloom.model.pattern import PatternRequest
     from timeloom.model.sequenced import (
         AggregateRequest,
@@ -232,6 +233,12 @@ class LocalEngine:
         from timeloom.engines.local.nearest import explain_nearest
 
         return explain_nearest(left, right, request)
+
+    def explain_one_way(self, verb: str, frames: Sequence[object], request: "OneWayRequest") -> "Explanation":
+        """Say what a verb does that runs in one way only."""
+        from timeloom.engines.tables.one_way import explain_one_way
+
+        return explain_one_way(verb, frames, request)
 
     def split(self, df: object, request: "SplitRequest") -> Any:
         """Cut periods at a grid of time."""

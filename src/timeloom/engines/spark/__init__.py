@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
     from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest, NearestRequest
+    from timeloom.model.one_way import OneWayRequest
     from timeloom.model.pattern import PatternRequest
     from timeloom.model.sequenced import (
         AggregateRequest,
@@ -226,6 +227,13 @@ class SparkEngine:
         if probes(right, request):
             return explain_probed("nearest", right, request)
         return explain_nearest(*two_frames(left, right), request)
+
+    def explain_one_way(self, verb: str, frames: "Sequence[DataFrame]", request: "OneWayRequest") -> "Explanation":
+        """Say what a verb does that runs in one way only."""
+        from timeloom.engines.spark.columns.index_frames import as_frames
+        from timeloom.engines.spark.sequenced.one_way import explain_one_way
+
+        return explain_one_way(verb, as_frames(frames), request)
 
     def split(self, df: "DataFrame", request: "SplitRequest") -> Any:
         """Cut periods at a grid of time."""

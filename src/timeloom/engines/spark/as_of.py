@@ -19,11 +19,11 @@ from timeloom.model.stab import StabRequest
 
 def as_of(left: DataFrame, right: DataFrame, request: AsOfRequest, slices: int | None = None) -> Any:
     """Give each left row the right row in force at its instant. Nothing runs before an action."""
-    work = partial(_matched, replace(request, policy=inner_policy(request.policy)))
+    work = partial(_as_of, replace(request, policy=inner_policy(request.policy)))
     return paired(left, right, request, work, slices)
 
 
-def _matched(request: AsOfRequest, left: pa.Table, right: pa.Table) -> pa.Table:
+def _as_of(request: AsOfRequest, left: pa.Table, right: pa.Table) -> pa.Table:
     return as_of_tables(left, right, request, 1).result
 
 
@@ -41,4 +41,4 @@ def believed(df: DataFrame, request: BitemporalAsOfRequest) -> Any:
 
 def explain_as_of(left: DataFrame, right: DataFrame, request: AsOfRequest) -> Explanation:
     """Say how an as-of join would run."""
-    return explained("as_of", request, {"algorithm": "merge", "direction": request.direction})
+    return explained("as_of", (left, right), request, {"algorithm": "merge", "direction": request.direction})

@@ -27,11 +27,11 @@ def lanes(df: DataFrame, request: LanesRequest) -> Any:
     inner = replace(request, policy=inner_policy(request.policy))
     first = list(request.period.columns)
     order = [*first, *(name for name in ordering(admitted.schema) if name not in first)]
-    work = partial(_laid_out, inner)
+    work = partial(_lanes, inner)
     return handed_out(
         by_group(admitted_rows(admitted), request.by, admitted.schema, work, order), [admitted], request.policy
     )
 
 
-def _laid_out(request: LanesRequest, table: pa.Table) -> pa.Table:
+def _lanes(request: LanesRequest, table: pa.Table) -> pa.Table:
     return lanes_table(table, request)[0]

@@ -16,14 +16,16 @@ from timeloom.model.neighbours import NearestRequest
 
 def nearest(left: DataFrame, right: DataFrame, request: NearestRequest, slices: int | None = None) -> Any:
     """Find the k nearest right rows of each left row. Nothing runs before an action."""
-    work = partial(_found, replace(request, policy=inner_policy(request.policy)))
+    work = partial(_nearest, replace(request, policy=inner_policy(request.policy)))
     return paired(left, right, request, work, slices)
 
 
-def _found(request: NearestRequest, left: pa.Table, right: pa.Table) -> pa.Table:
+def _nearest(request: NearestRequest, left: pa.Table, right: pa.Table) -> pa.Table:
     return nearest_tables(left, right, request, 1).result
 
 
 def explain_nearest(left: DataFrame, right: DataFrame, request: NearestRequest) -> Explanation:
     """Say how neighbours would be found."""
-    return explained("nearest", request, {"algorithm": "walk", "k": request.k, "direction": request.direction})
+    return explained(
+        "nearest", (left, right), request, {"algorithm": "walk", "k": request.k, "direction": request.direction}
+    )

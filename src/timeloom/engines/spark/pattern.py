@@ -53,12 +53,19 @@ def _schemas(frames: Mapping[str, DataFrame], request: PatternRequest) -> dict[s
 
 def explain_pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Explanation:
     """Say in which order a pattern would be joined."""
-    axis = _axis(_schemas(frames, request), request)
+    schemas = _schemas(frames, request)
+    axis = _axis(schemas, request)
     first, steps = request.pattern.steps(axis)
     facts: dict[str, Any] = {"keys": list(request.keys), "begins with": first}
     facts |= {f"step {number}": str(step) for number, step in enumerate(steps, 1)}
     why = "relations with the most bounds come first; each step is a join of its own, with its own strategy"
-    return Explanation("pattern", "spark", facts, (why,))
+
+    def forecast() -> dict[str, Any]:
+        """What the first join costs; the others depend on what it finds."""
+        left, right = (_renamed(frames[name], name, schemas[name], request) for name in (first, steps[0].name))
+        return planned(left, right, _joined(steps[0], request)).inputs.forecast()
+
+    return Explanation("pattern", "spark", facts, (why,), forecast if steps else None)
 
 
 def _axis(schemas: dict[str, T.StructType], request: PatternRequest) -> Axis:

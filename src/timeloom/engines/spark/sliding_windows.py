@@ -19,9 +19,11 @@ from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
+from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
+from timeloom.engines.spark.sequenced.group_forecasts import rows_alone
 from timeloom.engines.spark.sequenced.whole_partitions import grouped
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
@@ -36,6 +38,7 @@ from timeloom.kernels.bitemporal.windows import Ticks, Windows
 from timeloom.model.aggregates import PartKind
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
+from timeloom.model.policy import Policy
 from timeloom.model.sliding_windows import STEP, WindowRequest
 
 Batches = Iterator[pa.RecordBatch]
@@ -62,7 +65,8 @@ def explain_sliding_windows(df: DataFrame, request: WindowRequest) -> Explanatio
     whole = [one.name for one in request.measures if not _combines(one)]
     facts = {"meaning": request.meaning, "steps": request.steps, "from the rows of each step": whole or "none"}
     why = "each row is inside for one run of steps, so every task aggregates its rows over all steps in one pass"
-    return Explanation("sliding_windows", "spark", facts, (why,))
+    side = judge_frame(df, request.sys_period, "input", Policy("drop"))
+    return Explanation("sliding_windows", "spark", facts, (why,), rows_alone(side))
 
 
 class Plan:

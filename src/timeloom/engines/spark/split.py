@@ -17,9 +17,9 @@ def split(df: DataFrame, request: SplitRequest) -> Any:
     """Cut each row at the lines of a grid. Nothing runs before an action."""
     admitted = judge_frame(df, request.period, "input", request.policy)
     inner = replace(request, policy=inner_policy(request.policy))
-    result = by_batch(admitted_rows(admitted), admitted.schema, partial(_cut, inner))
+    result = by_batch(admitted_rows(admitted), admitted.schema, partial(_split, inner))
     return handed_out(result, [admitted], request.policy)
 
 
-def _cut(request: SplitRequest, table: pa.Table) -> pa.Table:
+def _split(request: SplitRequest, table: pa.Table) -> pa.Table:
     return split_table(table, request)[0]

@@ -20,6 +20,30 @@ CALLS = {
     "temporal_aggregate": lambda left, right: (tl.temporal_aggregate, left, {"n": "count"}, {"by": "key"}),
     "coalesce": lambda left, right: (tl.coalesce, left, {"by": "key"}),
     "gaps": lambda left, right: (tl.gaps, left, {}),
+    "as_of": lambda left, right: (tl.as_of, left, right, {"at": "start", "on": "key"}),
+    "nearest": lambda left, right: (tl.nearest, left, right, {}),
+    "lanes": lambda left, right: (tl.lanes, left, {"by": "key"}),
+    "check": lambda left, right: (tl.check, left, {}),
+    "temporal_union": lambda left, right: (tl.temporal_union, left, right, {}),
+    "top_k": lambda left, right: (tl.top_k, left, right, 3, {"strategy": "slices"}),
+}
+
+IN_PLACE = {
+    "stab": (lambda table: tl.explain(tl.stab, table, 5, sample=True), 1),
+    "split": (lambda table: tl.explain(tl.split, table, every=1, sample=True), 3),
+    "sliding_windows": (
+        lambda table: tl.explain(
+            tl.sliding_windows,
+            table,
+            tl.Slide(1, 2),
+            tl.Slide(1, 2),
+            steps=3,
+            sys_period=("start", "end"),
+            app_period=("start", "end"),
+            sample=True,
+        ),
+        1,
+    ),
 }
 
 
@@ -36,6 +60,29 @@ def test_a_sample_tells_rows_copies_bytes_and_the_largest_task(name, spark):
     assert ROWS.num_rows / 10 <= plan["largest task rows"] <= inputs * ROWS.num_rows
     assert plan["largest task over mean"] >= 1
     assert plan["largest task memory"] > 0
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_verbs_that_take_rows_where_they_are_shuffle_nothing(name, spark):
+    told, pieces = IN_PLACE[name]
+    plan = told(spark.createDataFrame(ROWS))
+    assert (plan["sampled rows stand for"], plan["bytes shuffled"], plan["slices with rows"]) == (ROWS.num_rows, 0, 0)
+    assert plan["expected copies"] == pieces
+    assert plan["largest task memory"] >= ROWS.num_rows * 24
+
+
+def test_the_largest_group_is_the_largest_task(spark):
+    skewed = ROWS.set_column(0, "key", pa.array([0] * 90 + list(range(1, 31))))
+    plan = tl.explain(tl.lanes, spark.createDataFrame(skewed), by="key", sample=True)
+    assert 90 <= plan["largest task rows"] < ROWS.num_rows
+    assert plan["strategy"] == "keys"
+    assert tl.explain(tl.lanes, spark.createDataFrame(skewed), sample=True)["largest task rows"] == ROWS.num_rows
+
+
+def test_a_pattern_tells_the_cost_of_its_first_join(spark):
+    frame = spark.createDataFrame(ROWS)
+    plan = tl.explain(tl.pattern, {"a": frame, "b": frame}, [("a", "before", "b")], sample=True)
+    assert plan["expected copies"] >= 1
 
 
 def test_a_broadcast_copies_nothing_and_small_tables_are_one_task(spark):

@@ -26,6 +26,9 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 OURS = "timeloom_"
 """The names of all tasks begin with this, in Spark's plans."""
 
+_WITHIN = ("second", "func", "work", "task")
+"""Where tasks that are put around others have these: two in turn, with arguments, for a group, with other names."""
+
 OPEN_FILES = "/proc/self/fd"
 
 
@@ -69,17 +72,24 @@ class Prompt:
 
     @property
     def __name__(self) -> str:
-        """What Spark's plans, and so its UI, call it: by the name of the task that it ends with."""
-        task: Any = self.task
-        while isinstance(task, InTurn):
-            task = task.second
-        return f"{OURS}{getattr(task, '__name__', type(task).__name__)}"
+        """What Spark's plans, and so its UI, call it."""
+        return plan_name(self.task)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""
         acknowledge()
         yield from self.task(batches)
         keep_loaded()
+
+
+def plan_name(task: Any) -> str:
+    """What Spark's plans, and so its UI, call a task: by what it ends with, or by the verb that it runs on groups."""
+    while True:
+        task = getattr(task, "__self__", task)
+        inner = next((getattr(task, name) for name in _WITHIN if hasattr(task, name)), None)
+        if inner is None:
+            return f"{OURS}{getattr(task, '__name__', type(task).__name__).lstrip('_')}"
+        task = inner
 
 
 def acknowledge() -> None:

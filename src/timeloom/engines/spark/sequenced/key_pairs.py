@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -10,8 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import from_arrow_schema
-from timeloom.engines.spark.columns.keys import aligned
+from timeloom.engines.spark.columns.keys import aligned, key_hashes
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.spark.sequenced.group_forecasts import sent
 from timeloom.engines.spark.sequenced.key_slices import SLICE, KeySlices
 from timeloom.engines.spark.sequenced.whole_groups import (
     empty_table,
@@ -21,6 +23,7 @@ from timeloom.engines.spark.sequenced.whole_groups import (
     written,
 )
 from timeloom.engines.spark.sequenced.whole_partitions import Side, cogrouped
+from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import AsOfRequest, NearestRequest
 
@@ -51,11 +54,7 @@ def paired(
     left: DataFrame, right: DataFrame, request: AsOfRequest | NearestRequest, work: Work, slices: int | None = None
 ) -> Any:
     """Run a local verb key by key; large keys are cut by time."""
-    sides = aligned(
-        judge_frame(left, request.left_period, "left", request.policy),
-        judge_frame(right, request.right_period, "right", request.policy),
-        request.keys,
-    )
+    sides = _judged((left, right), request)
     empty = work(empty_table(sides[0].schema), empty_table(sides[1].schema))
     result = from_arrow_schema(empty.schema)
     names = tuple(sides[0].schema.names), tuple(sides[1].schema.names)
@@ -64,6 +63,17 @@ def paired(
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
     found = cogrouped(_grouped(sides, request, slices), task, numbered)
     return handed_out(found.toDF(*result.names), sides, request.policy)
+
+
+def _judged(
+    tables: tuple[DataFrame, DataFrame], request: AsOfRequest | NearestRequest
+) -> tuple[JudgedFrame, JudgedFrame]:
+    """Both sides with verdicts, and keys of common types."""
+    return aligned(
+        judge_frame(tables[0], request.left_period, "left", request.policy),
+        judge_frame(tables[1], request.right_period, "right", request.policy),
+        request.keys,
+    )
 
 
 def _grouped(
@@ -89,10 +99,21 @@ def _reached(cut: KeySlices, request: AsOfRequest | NearestRequest) -> DataFrame
     return cut.with_neighbours(request.direction) if isinstance(request, AsOfRequest) else cut.in_all_slices()
 
 
-def explained(verb: str, request: AsOfRequest | NearestRequest, facts: dict[str, Any]) -> Explanation:
+def explained(
+    verb: str, tables: tuple[DataFrame, DataFrame], request: AsOfRequest | NearestRequest, facts: dict[str, Any]
+) -> Explanation:
     """How such a verb runs."""
     keys = list(request.keys.left)
     why = "rows of a key meet in one task; left rows of large keys are cut by time, and the right ones go to all slices"
     if isinstance(request, AsOfRequest):
         why = "rows of a key meet in one task; large keys are cut by time, and slices get the rows next to them"
-    return Explanation(verb, "spark", {**facts, "keys": keys, "strategy": "keys"}, (why,))
+    forecast = partial(_forecast, tables, request)
+    return Explanation(verb, "spark", {**facts, "keys": keys, "strategy": "keys"}, (why,), forecast)
+
+
+def _forecast(tables: tuple[DataFrame, DataFrame], request: AsOfRequest | NearestRequest) -> dict[str, Any]:
+    """What it costs that rows of a key meet, or, if keys are cut by time, those of a slice."""
+    sides = _judged(tables, request)
+    hashes = key_hashes(*sides, request.keys) if request.keys else ("0L", "0L")
+    slicing = Slicing.of(tables[0].sparkSession, tables, grouped=bool(request.keys))
+    return sent(sides, hashes, slicing)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.pipelines import in_pipeline
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import mapped, plan_name
 
 Work = Callable[[pa.Table], pa.Table]
 PairWork = Callable[[pa.Table, pa.Table], pa.Table]
@@ -47,6 +47,7 @@ def grouped(rows: DataFrame, keys: Sequence[Column], work: Work, schema: T.Struc
     def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
         return work(group)
 
+    run.__name__ = plan_name(work)
     return rows.groupBy(*(keys or [F.lit(0).alias("all")])).applyInArrow(run, schema)
 
 
@@ -60,6 +61,7 @@ def cogrouped(sides: tuple[Side, Side], work: PairWork, schema: T.StructType) ->
     def run(ours: pa.Table, theirs: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
         return work(ours, theirs)
 
+    run.__name__ = plan_name(work)
     ours, theirs = (side.rows.groupBy(*(side.keys or [F.lit(0).alias("all")])) for side in sides)
     return ours.cogroup(theirs).applyInArrow(run, schema)
 

@@ -1,0 +1,54 @@
+"""Spark's plans, and so its UI, call our tasks by names of ours, whatever the verb."""
+
+import io
+from contextlib import redirect_stdout
+from functools import partial
+
+import pyarrow as pa
+import pytest
+
+import timeloom as tl
+from timeloom.engines.spark.cluster.workers import InTurn, plan_name
+
+ROWS = pa.table({"key": [1, 2], "start": [1, 2], "end": [4, 5]})
+PERIODS = {"sys_period": ("start", "end"), "app_period": ("start", "end")}
+
+CALLS = {
+    "join": (lambda a, b: tl.join(a, b, strategy="slices", columns=["key"]), "RunTask"),
+    "outer join": (lambda a, b: tl.join(a, b, how="full", strategy="slices"), "JoinTask"),
+    "count_join": (lambda a, b: tl.count_join(a, b, strategy="slices"), "CountTask"),
+    "temporal_join": (lambda a, b: tl.temporal_join(a, b, how="full"), "Chain"),
+    "temporal_antijoin": (tl.temporal_antijoin, "Chain"),
+    "temporal_aggregate": (lambda a, b: tl.temporal_aggregate(a, {"n": "count"}), ""),
+    "coalesce": (lambda a, b: tl.coalesce(a), "EdgeTask"),
+    "sessions": (lambda a, b: tl.coalesce(a, max_gap=1), "Sessions"),
+    "gaps": (lambda a, b: tl.gaps(a), "EdgeTask"),
+    "stab": (lambda a, b: tl.stab(a, at=3), "StabTask"),
+    "as_of": (lambda a, b: tl.as_of(a, b, at="start"), "as_of"),
+    "nearest": (tl.nearest, "nearest"),
+    "split": (lambda a, b: tl.split(a, every=2), "split"),
+    "lanes": (lambda a, b: tl.lanes(a), "lanes"),
+    "check": (lambda a, b: tl.check(a), "faults_of"),
+    "temporal_except": (tl.temporal_except, "Combining"),
+    "sliding_windows": (
+        lambda a, b: tl.sliding_windows(a, tl.Slide(1, 2), tl.Slide(1, 2), steps=2, **PERIODS),
+        "partials",
+    ),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", CALLS)
+def test_a_plan_names_our_tasks(name, spark):
+    call, task = CALLS[name]
+    text = io.StringIO()
+    with redirect_stdout(text):
+        call(spark.createDataFrame(ROWS), spark.createDataFrame(ROWS)).explain()
+    assert f"timeloom_{task}" in text.getvalue()
+
+
+def test_what_is_put_around_a_task_has_its_name():
+    def _counted(rows):
+        return rows
+
+    assert plan_name(InTurn(print, partial(_counted, 1))) == "timeloom_counted"
