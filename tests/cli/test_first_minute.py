@@ -225,6 +225,7 @@ def test_formats_agree_on_days_and_iso_months_are_buckets(here, capfdbinary):
         (["stab", "a.csv", "--at", "30.1.2024"], "write it like '2024-01-31'"),
         (["sql", "select * from read_csv('a.csv')"], "command line timeloom sql 'select * from a' a=FILE\n"),
         (["coalesce", "b.csv"], "or pass --on-invalid quarantine"),
+        (["temporal-aggregate", "a.csv", "--aggregates", "n=count,m=count"], "give --aggregates once for each"),
     ],
 )
 def test_words_are_those_of_the_command_line(here, capfdbinary, arguments, words):

@@ -106,6 +106,8 @@ def _entry(name: str, text: str) -> tuple[str, Any]:
         )
     if value.lstrip().startswith(("[", "{", '"')):
         return key, parse_value(value)
+    if "," in value and "=" in value:
+        raise UsageError(f"--{dashed(name)} {text!r} has more than one; give --{dashed(name)} once for each")
     column, colon, function = value.rpartition(":")
     return key, (column, function) if colon else value
 
