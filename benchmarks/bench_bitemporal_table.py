@@ -1,18 +1,21 @@
 """`BitemporalTable`: transactions, batches, and snapshots against the SQL that users write over a history."""
 
 import argparse
+import os
 import tempfile
 import time
 from functools import partial
 from itertools import count
 from pathlib import Path
+from sys import executable
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import timeloom as tl
-from benchmarks.measuring import Line, show, side_by_side, timed
+from benchmarks.measuring import Line, peak_memory, show, side_by_side, timed
 
 VERSIONS_OF_A_KEY = 10
 SPAN = 100_000
@@ -98,10 +101,38 @@ def batches(rows: int) -> None:
         print(f"batches of {rows:,} rows{how}: {rows / min(spent):,.0f} rows a second (wanted 1,000,000)")
 
 
+def on_spark(versions: pa.Table, changes: int) -> None:
+    """A snapshot, and a merge of late corrections, of a history in Parquet, with the memory that Spark takes itself."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = executable
+    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    feed = pa.table({"op": ["update"] * changes, "sys": np.arange(changes) + 10 * SPAN, "key": np.arange(changes)})
+    feed = feed.append_column("value", pa.array(np.ones(changes)))
+    nothing = pa.nulls(changes, pa.int64())
+    feed = feed.append_column("app_start", nothing).append_column("app_end", nothing)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, table in (("history", versions), ("feed", feed)):
+            pq.write_table(table, f"{scratch}/{name}.parquet", row_group_size=1_000_000)
+        past, news = (spark.read.parquet(f"{scratch}/{name}.parquet") for name in ("history", "feed"))
+        found = timed(lambda: tl.as_of(past, sys=SPAN // 2, app=SPAN // 2).count(), 2)
+        print(f"as of one instant on both axes: {found:.1f} s")
+        began = time.perf_counter()
+        count = tl.merge(past, news, "key").count()
+        print(f"merge of {changes:,} changes, {count:,} versions after it: {time.perf_counter() - began:.1f} s")
+    print(f"the driver's process has held {peak_memory() / 2**20:,.0f} MiB")
+    spark.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=["small", "full"], default="full")
-    versions = history(10_000_000 if parser.parse_args().scale == "full" else 200_000)
+    parser.add_argument("--spark", action="store_true", help="the cases on Spark, and nothing else")
+    options = parser.parse_args()
+    versions = history(10_000_000 if options.scale == "full" else 200_000)
+    if options.spark:
+        on_spark(versions, versions.num_rows // 100)
+        return
     began = time.perf_counter()
     table = tl.BitemporalTable.from_history(versions, "key")
     print(f"from_history: {versions.num_rows:,} versions in {time.perf_counter() - began:.1f} s")

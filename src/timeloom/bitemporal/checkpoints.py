@@ -15,6 +15,9 @@ from timeloom.model.ticks import FOREVER, MIN_TICK
 LEAST_SPACE = 1 << 14
 """Checkpoints by themselves are never closer than so many rows: these are passed over as fast as one is read."""
 
+SAMPLE = 256
+"""So many rows at most tell how many reach an instant."""
+
 SCATTERED, SPARSE = 8, 4
 """How much slower a row is to read out of order than in order; and if some are left out."""
 
@@ -59,9 +62,9 @@ class Checkpoint:
         started = rank(self.by_start, view.app_start, app_upper)
         if app_lower > MIN_TICK or started < self.by_start.size:
             ends, latest = self._ends(view)
-            found = reaching_rows(self.by_start, ends, started, latest, app_lower)
-            if found.size * SCATTERED <= self.by_start.size:
-                return found
+            few = ends[: started : 1 + started // SAMPLE] > app_lower
+            if np.count_nonzero(few) * started * SCATTERED <= self.by_start.size * few.size:
+                return reaching_rows(self.by_start, ends, started, latest, app_lower)
         return self.alive if self.by_start.size * SPARSE <= self.rows else None
 
     def _ends(self, view: View) -> tuple[Ticks, Ticks]:
