@@ -1,5 +1,6 @@
 """Arrays and SQL judge alike: verdicts, ticks, tick ranges and cells of the same values, in every type of period."""
 
+import json
 import random
 from dataclasses import dataclass
 
@@ -194,7 +195,7 @@ def test_arrays_and_sql_find_the_same(spark):
                 assert said(told) == expected, (given.name, given.rows.slice(row, 1), given)
                 assert told["unusable"] == (told["verdict"] != VALID)
                 assert (told[FAULT] is None) == (told["verdict"] == VALID)
-                assert told[FAULT] is None or told[FAULT]["verdict"] == told["verdict"]
+                assert told[FAULT] is None or json.loads(told[FAULT])["verdict"] == told["verdict"]
                 seen.add(told["verdict"])
     assert seen == set(range(5))
 
