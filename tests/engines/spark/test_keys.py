@@ -1,7 +1,10 @@
 """Names and key types on Spark: the answers of the local engine, and of Spark's own joins."""
 
 import datetime as dt
+from collections import Counter
 from decimal import Decimal
+from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import timeloom as tl
+from reference.relations import outer_pairs
 from strange_names import NAMES, WRITTEN, rows_named, verbs
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.keys import aligned
@@ -116,6 +120,49 @@ def test_every_pair_of_key_types_matches_locally_as_in_joins_of_spark(spark):
         found = tl.join(tables[one], tables[other], on="k")
         expected = [(v, w) for v, w, same in compared if same[number]]
         assert sorted(zip(*found.select(["row", "row_right"]).to_pydict().values(), strict=True)) == sorted(expected)
+
+
+def test_full_joins_of_pairs_of_key_types_are_those_of_spark(spark):
+    """Two jobs for all: one has the results of all joins, the other which keys Spark finds equal.
+
+    Most of the time goes into plans, so that the suite takes one of six pairs.
+    """
+    pairs = other_pairs(spark)
+    assert len(pairs) > 30
+    pairs = pairs[::6]
+    sides = {kind: (keyed(spark, kind, "v"), keyed(spark, kind, "w")) for kind in KEYS}
+    plans = []
+    for number, (one, other) in enumerate(pairs):
+        left = sides[one][0].selectExpr("*", "k AS own")
+        right = sides[other][1].selectExpr("*", "k AS own")
+        found = tl.join(left, right, on="k", how="full", columns=["k", "v", "w", "own", "own_right"])
+        plans.append(found.selectExpr(f"{number} AS pair", "v", "w", "k <=> coalesce(own, own_right) AS same_key"))
+    joined = reduce(lambda some, more: some.unionAll(more), plans).collect()
+    assert all(row["same_key"] for row in joined), {pairs[row["pair"]] for row in joined if not row["same_key"]}
+    equal = equal_keys(spark, pairs)
+    for number, (one, other) in enumerate(pairs):
+        found = Counter((row["v"], row["w"]) for row in joined if row["pair"] == number)
+        expected = outer_pairs(equal[number], len(KEYS[one]), len(KEYS[other]), "full")
+        assert found == Counter(expected), (one, other)
+
+
+def other_pairs(spark) -> list[tuple[str, str]]:
+    """The pairs of different key types that may be equal, each in one order."""
+    kinds = {kind: arrow_schema(keyed(spark, kind, "v").schema, "left").field("k").type for kind in KEYS}
+    return [(one, other) for one, other in combinations(KEYS, 2) if common_type(kinds[one], kinds[other])]
+
+
+def equal_keys(spark, pairs: list[tuple[str, str]]) -> list[list[tuple[int, int]]]:
+    """For each pair of types, the rows whose keys Spark finds equal."""
+    most = max(map(len, KEYS.values()))
+    wide = [[at, *(keys[at] if at < len(keys) else None for keys in KEYS.values())] for at in range(most)]
+    left, right = (
+        spark.createDataFrame(wide, f"{name} int, " + ", ".join(f"`{name} {kind}` {kind}" for kind in KEYS))
+        for name in "vw"
+    )
+    equal = [F.col(f"`v {one}`") == F.col(f"`w {other}`") for one, other in pairs]
+    compared = left.coalesce(1).crossJoin(right.coalesce(1)).select("v", "w", F.array(*equal)).collect()
+    return [[(v, w) for v, w, same in compared if same[number]] for number in range(len(pairs))]
 
 
 def keyed_table(keys: pa.ChunkedArray, count: int) -> pa.Table:
