@@ -2,6 +2,8 @@
 
 import datetime as dt
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,59 @@ def test_nearest(left, right, keyed, k, direction, furthest, all_ties):
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
 
 
+TIED = pa.table({"start": [5, 5, 5, 2], "end": [6, 6, 9, 3], "price": [3, 7, 1, 4], "tags": [["b"], ["a"], [], ["c"]]})
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0]])
+def test_ties_are_settled_by_values_in_any_order_of_the_rows(order):
+    rows = TIED.take(pa.array(order))
+    instants = rows.rename_columns(["at", "end", "price", "tags"])
+    asked = pa.table({"at": [9, 5, 1]})
+    assert tl.as_of(asked, instants)["price"].to_pylist() == [1, 1, None]
+    assert tl.as_of(asked, instants.drop_columns("end"))["price"].to_pylist() == [7, 7, None]
+    assert tl.as_of(asked, instants.select(["at", "tags", "price"]), direction="forward")["price"].to_pylist() == [
+        None,
+        3,
+        4,
+    ]
+    periods = pa.table({"start": [9], "end": [10]})
+    assert tl.nearest(periods, rows, 2, direction="backward")["price"].to_pylist() == [1, 3]
+    assert tl.nearest(periods, rows.filter(pa.compute.less(rows["end"], 9)))["price"].to_pylist() == [3]
+    forest = tl.StabForest.build(rows, payload=rows)
+    assert tl.nearest(periods, forest, 2, direction="backward")["price"].to_pylist() == [1, 3]
+    lanes = tl.lanes(rows)
+    assert sorted(zip(lanes["price"].to_pylist(), lanes["lane"].to_pylist(), strict=True)) == [
+        (1, 2),
+        (3, 0),
+        (4, 0),
+        (7, 1),
+    ]
+
+
+@pytest.mark.parametrize(("ordered", "wide"), [(True, False), (False, False), (False, True)])
+def test_many_rows_are_matched_as_few_are(ordered, wide):
+    """In parts, by look-ups, and where ticks and keys do not fit into one number."""
+    draw = np.random.default_rng(7)
+    rows, keys = 300_000, 2_000
+    ticks = draw.integers(0, 2_000_000, (2, rows)) * (2**40 if wide else 1)
+    ticks = np.sort(ticks) if ordered else ticks
+    named = draw.integers(0, keys, (2, rows))
+    left, right = (pa.table({"at": at, "key": key, "n": range(rows)}) for at, key in zip(ticks, named, strict=True))
+    con = duckdb.connect()
+    con.register("l", left)
+    con.register("r", right)
+    for direction, sign in (("backward", ">="), ("forward", "<=")):
+        found = tl.as_of(left, right, on="key", direction=direction, columns=["n", "at_right"])
+        text = (
+            f"SELECT l.n, r.at AS at_right FROM l ASOF LEFT JOIN r ON l.key = r.key AND l.at {sign} r.at ORDER BY l.n"
+        )
+        con.register("l", left), con.register("r", right)
+        assert found.equals(con.sql(text).to_arrow_table().select(found.column_names).cast(found.schema))
+    one = tl.nearest(left, right, on="key", period="at", columns=["n", "distance"])
+    first = tl.nearest(left, right, 2, on="key", period="at", columns=["n", "distance"]).to_pandas()
+    assert one.to_pandas().equals(first.drop_duplicates("n").reset_index(drop=True))
+
+
 def test_far_ticks_and_open_ends():
     low, high = -(2**63), 2**63 - 2
     left = pa.table({"start": [low, high], "end": pa.array([low + 1, None], pa.int64())})
@@ -150,4 +205,5 @@ def test_misuse(call, words):
 def test_plans():
     table = pa.table({"at": [1, 2]})
     assert tl.explain("as_of", table, table)["algorithm"] == "merge"
+    assert tl.explain("as_of", table, table.take([1, 0]))["algorithm"] == "look-up"
     assert tl.explain(tl.nearest, table, table, 3, period="at")["k"] == 3

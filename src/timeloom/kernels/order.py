@@ -165,6 +165,20 @@ def scatter_twice(
     return rows, offsets
 
 
+def roughly(column: Ticks, like: Order, threads: int) -> tuple[Ticks, Positions]:
+    """A column in the order of another one's coarse buckets, and its rows; empty for rows as they come.
+
+    Who looks up values of a large column in this order stays within the cache, at less than half the cost of sorting.
+    """
+    buckets = like.offsets.size - 1
+    fine = max(0, (buckets - 1).bit_length() - COARSE)
+    if column.size < SMALL or not fine:
+        return sealed(column), np.zeros(0, np.int32)
+    wide = ((buckets - 1) >> fine) + 1
+    rows, _ = scatter_by_rows(sealed(column), NOTHING, like.base, like.shift + fine, wide, threads)
+    return sealed(rows.values), rows.ids
+
+
 def scatter_by_rows(
     column: Ticks, beside: Ticks, base: int, shift: int, buckets: int, threads: int
 ) -> tuple[Rows, Positions]:
@@ -340,6 +354,20 @@ def rank(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -
     while low < high:
         middle = (low + high) >> 1
         if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@compiled
+def rank_through(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -> int:
+    """Count the sorted values up to this one, itself included."""
+    number = bucket(value, base, shift, offsets.size - 1)
+    low, high = offsets[number], offsets[number + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= value:
             low = middle + 1
         else:
             high = middle

@@ -78,7 +78,8 @@ def as_of(
     Returns
     -------
     The columns of both tables; the left rows in their order, each once. Of right rows level in time, the last in the
-    order of the table is taken. Of a table with two periods its rows that were believed then about then.
+    order of their columns' values is taken, nulls last, on both engines. Of a table with two periods its rows that were
+    believed then about then.
 
     Examples
     --------

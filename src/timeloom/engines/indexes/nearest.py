@@ -13,6 +13,7 @@ from timeloom.engines.joins.problem import limits_of
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import Restore, to_arrow
 from timeloom.engines.tables.overlap import span_column
+from timeloom.engines.tables.value_order import by_values
 from timeloom.kernels.order import Ticks, distinct
 from timeloom.kernels.stab_forest.rectangle import search_many
 from timeloom.model.allen import intersects
@@ -187,10 +188,19 @@ def _chosen(found: Neighbours, right: IndexRows, request: NearestRequest) -> Nei
 
 
 def _positions(right: IndexRows, events: Positions) -> Ticks:
-    """Numbers of events that ascend as the rows of the table do that the index exports."""
-    ordered = np.asarray(right.events.order(distinct(events)))
-    by_event = np.argsort(ordered)
-    return by_event[np.searchsorted(ordered[by_event], events)]
+    """Numbers of events that ascend by start and end, and by values, as rows of the table that the index exports."""
+    known = distinct(events)
+    ordered = np.asarray(right.events.order(known))
+    begins, stops = right.times(ordered)
+    by_period = np.lexsort((stops, begins))
+    level = np.append(False, (np.diff(begins[by_period]) == 0) & (np.diff(stops[by_period]) == 0))
+    if level.any():
+        rows = pa.Table.from_arrays(right.columns(right.names, ordered[by_period]), names=right.names)
+        settled = right.events.period.columns
+        by_period = by_period[by_values(rows, np.arange(by_period.size), np.cumsum(~level), settled)]
+    numbers = np.empty(known.size, np.int64)
+    numbers[np.searchsorted(known, ordered[by_period])] = np.arange(known.size)
+    return numbers[np.searchsorted(known, events)]
 
 
 def _listed(rows: Ticks, count: int, *, keep: bool) -> tuple[Ticks, pa.Array]:

@@ -7,18 +7,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.joins.instants import way_of
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import aside, in_parallel
+from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.gather import NO_ROW, Rows
-from timeloom.kernels import order
+from timeloom.engines.tables.value_order import Settle, as_they_come, by_values
 from timeloom.kernels.neighbours import as_of as kernel
 from timeloom.model.naming import joined_columns
 from timeloom.model.neighbours import AsOfRequest, distance_ticks
 from timeloom.model.ticks import MAX_TICK
-
-_KERNELS = {"backward": kernel.backward, "forward": kernel.forward}
-_NO_KEYS = np.zeros(0, np.int64)
 
 
 class Matched(NamedTuple):
@@ -39,7 +37,9 @@ def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int
         columns=request.columns,
     )
     tolerance = distance_ticks(request.tolerance, tables.axis, MAX_TICK)
-    partners = aside(partners_of, *tables.sides(), request, tolerance, threads)
+    level = [*request.keys.right, *request.right_period.columns]
+    settle = partial(by_values, tables.right.table, settled=level)
+    partners = aside(partners_of, *tables.sides(threads), request, tolerance, threads, settle)
     lefts: Rows | None = None
     if request.how == "inner":
         lefts = np.flatnonzero(partners != NO_ROW).astype(np.int32)
@@ -48,25 +48,21 @@ def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int
 
 
 def partners_of(
-    left: Side, right: Side, keys: int, request: AsOfRequest, tolerance: int, threads: int
+    left: Side,
+    right: Side,
+    keys: int,
+    request: AsOfRequest,
+    tolerance: int,
+    threads: int,
+    settle: Settle = as_they_come,
 ) -> NDArray[np.int32]:
     """The partner of each left row, or NO_ROW."""
-    by_time = in_parallel([partial(order.sort, side.starts, max(1, threads // 2)) for side in (left, right)], threads)
-    left_keys = _NO_KEYS if left.keys is None else left.keys
-    right_keys = _NO_KEYS if right.keys is None else right.keys
-
-    def found(direction: str) -> NDArray[np.int32]:
-        rows = np.empty(len(left), np.int32)
-        merge = _KERNELS[direction]
-        sides = (by_time[0].values, by_time[0].ids, left_keys), (by_time[1].values, by_time[1].ids, right_keys)
-        merge(*sides[0], *sides[1], keys, request.allow_exact, rows)
-        return rows
-
+    way = way_of(left, right, keys, threads, settle)
     if request.direction == "nearest":
-        partners, after = in_parallel([partial(found, "backward"), partial(found, "forward")], threads)
+        partners, after = (way.partners(direction, request.allow_exact) for direction in ("backward", "forward"))
         kernel.closer(left.starts, right.starts, partners, after)
     else:
-        partners = found(request.direction)
+        partners = way.partners(request.direction, request.allow_exact)
     if tolerance < MAX_TICK:
         kernel.within(left.starts, right.starts, tolerance, partners)
     return partners

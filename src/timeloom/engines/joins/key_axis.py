@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.keys import NO_KEY, Keys
+from timeloom.kernels.folding import folded
 from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
@@ -31,7 +32,7 @@ class Fold:
     @classmethod
     def over(cls, columns: list[Ticks], keys: int) -> "Fold":
         """Make a fold for these columns of ticks and this number of keys."""
-        finite = [column[column != FOREVER] for column in columns]
+        finite = [finite_ticks(column) for column in columns if column.size]
         finite = [column for column in finite if column.size]
         if not finite:
             return cls(0, 0, 4, None)
@@ -44,6 +45,8 @@ class Fold:
 
     def points(self, ticks: Ticks, keys: Keys) -> Ticks:
         """Place points of time: every tick here must be one that the fold was made from."""
+        if self.distinct is None:
+            return folded(ticks, keys, self.base, self.top, self.width)
         return self._origin(keys) + self._at_least(ticks)
 
     def ranges(self, low: Ticks, high: Ticks, keys: Keys) -> tuple[Ticks, Ticks]:
@@ -80,3 +83,8 @@ class Fold:
             inside = np.searchsorted(self.distinct, ticks, side="right")
         inside = np.where(ticks < self.base, 0, inside)
         return np.where(ticks == FOREVER, self.width - 2, inside)
+
+
+def finite_ticks(column: Ticks) -> Ticks:
+    """The ticks of a column without FOREVER; copied only if it occurs."""
+    return column if int(column.max()) < FOREVER else column[column != FOREVER]

@@ -1,5 +1,6 @@
 """The nearest rows: the same on local tables as in a Spark task."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from timeloom.engines.joins.two_tables import TwoTables
 from timeloom.engines.resources.threads import aside, chunks, in_parallel
 from timeloom.engines.tables.gather import NO_ROW
 from timeloom.engines.tables.overlap import span_column
+from timeloom.engines.tables.value_order import Settle, as_they_come, by_values, periods_by_values
 from timeloom.kernels.neighbours import nearest as kernel
 from timeloom.kernels.neighbours.nearest import BACKWARD, FORWARD, SHARING
 from timeloom.model.naming import joined_columns
@@ -38,52 +40,81 @@ def nearest_tables(left: object, right: object, request: NearestRequest, threads
         columns=request.columns,
     )
     furthest = distance_ticks(request.max_distance, tables.axis, MAX_TICK)
-    lefts, rights, far = aside(neighbours, *tables.sides(), request, furthest, threads)
+    level = [*request.keys.right, *request.right_period.columns]
+    settle = partial(by_values, tables.right.table, settled=level)
+    lefts, rights, far = aside(neighbours, *tables.sides(threads), request, furthest, threads, settle)
     absent = rights == NO_ROW
     made = {"distance": span_column(far, tables.axis, absent if absent.any() else None)}
-    return Matched(aside(tables.gathered, layout, lefts, rights, made, threads), tables)
+    once = _at_most_one(request) and lefts.size == len(tables.left.starts)
+    return Matched(aside(tables.gathered, layout, None if once else lefts, rights, made, threads), tables)
 
 
-def neighbours(left: Side, right: Side, keys: int, request: NearestRequest, furthest: int, threads: int) -> Found:
+def _at_most_one(request: NearestRequest) -> bool:
+    return request.k == 1 and request.ties == "first"
+
+
+def neighbours(
+    left: Side,
+    right: Side,
+    keys: int,
+    request: NearestRequest,
+    furthest: int,
+    threads: int,
+    settle: Settle = as_they_come,
+) -> Found:
     """The neighbours of each left row; with ``how="left"`` a row without any has NO_ROW."""
     problem = Problem.of(left, right, keys, threads)
-    problem.sort({(True, False), (True, True), (False, False)}, beside=True)
-    width = 0 if problem.fold is None else problem.fold.width
-    walk = kernel.order_of(problem.orders[(True, False)], problem.orders[(True, True)], width)
+    problem.sort({(True, False), (False, False)}, beside=True)
+    width, ticks = (0, None) if problem.fold is None else (problem.fold.width, problem.fold.distinct)
+    walk = kernel.order_of(periods_by_values(problem.orders[(True, False)], settle), width, ticks, threads)
     mine = problem.orders[(False, False)]
-    ticks = left.starts, left.ends, right.starts, right.ends
-    counts = np.zeros(len(left), np.int64)
-    all_ties = request.ties == "all"
-    k = min(request.k, max(1, len(right)))
+    step = walk, mine.values, mine.beside, mine.ids
+    keep, kinds = request.how == "left", _KINDS[request.direction]
+    if _at_most_one(request):
+        rows, far = np.empty(len(left), np.int32), np.empty(len(left), np.int64)
+        find = partial(kernel.closest, *step)
+        in_parallel([partial(find, *part, furthest, kinds, rows, far) for part in chunks(len(left), threads)], threads)
+        return _those_with_one(rows, far, keep=keep)
+    return _several(len(left), len(right), request, partial(kernel.walk, *step), (furthest, kinds, keep), threads)
+
+
+def _those_with_one(rows: NDArray[np.int32], far: NDArray[np.int64], *, keep: bool) -> Found:
+    """The rows that have a neighbour, or all."""
+    absent = rows == NO_ROW
+    lefts = np.arange(rows.size, dtype=np.int32)
+    return (lefts, rows, far) if keep or not absent.any() else (lefts[~absent], rows[~absent], far[~absent])
+
+
+def _several(
+    lefts: int,
+    rights: int,
+    request: NearestRequest,
+    walk: Callable[..., None],
+    options: tuple[int, int, bool],
+    threads: int,
+) -> Found:
+    """Up to k neighbours of each left row, or more if those level with the last are wanted."""
+    furthest, kinds, keep = options
+    k, all_ties = min(request.k, max(1, rights)), request.ties == "all"
+    counts = np.zeros(lefts, np.int64)
 
     def find(offsets: NDArray[np.int64], rows: NDArray[np.int32], far: NDArray[np.int64]) -> None:
-        args = request.k, furthest, _KINDS[request.direction], all_ties, ticks, counts, offsets, rows, far
-        step = partial(kernel.walk, walk, mine.values, mine.beside, mine.ids)
-        in_parallel([partial(step, *part, *args) for part in chunks(len(left), threads)], threads)
+        args = request.k, furthest, kinds, all_ties, counts, offsets, rows, far
+        in_parallel([partial(walk, *part, *args) for part in chunks(lefts, threads)], threads)
 
-    offsets = np.arange(len(left), dtype=np.int64) * k
-    if all_ties or len(left) * k > ROOM:
+    counted = all_ties or lefts * k > ROOM
+    room, offsets = lefts * k, np.arange(lefts, dtype=np.int64) * k
+    if counted:
         find(offsets, np.zeros(0, np.int32), np.zeros(0, np.int64))
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-    room = int(offsets[-1]) if offsets.size > len(left) else len(left) * k
+        shown = np.maximum(counts, 1) if keep else counts
+        room, offsets = int(shown.sum()), np.cumsum(shown) - shown
     rows, far = np.full(max(1, room), NO_ROW, np.int32), np.zeros(max(1, room), np.int64)
-    find(offsets[: len(left)], rows, far)
-    return _listed(offsets[: len(left)], counts, rows, far, keep=request.how == "left")
-
-
-def _listed(
-    offsets: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    far: NDArray[np.int64],
-    *,
-    keep: bool,
-) -> Found:
-    """One entry for each neighbour, and, if they are kept, for each row without any."""
+    find(offsets, rows, far)
+    rows, far = rows[:room], far[:room]
     shown = np.maximum(counts, 1) if keep else counts
-    lefts = np.repeat(np.arange(counts.size, dtype=np.int32), shown)
-    firsts = np.cumsum(shown) - shown
-    at = np.arange(lefts.size) - firsts[lefts] + offsets[lefts]
-    missing = counts[lefts] == 0
-    found = rows[np.where(missing, 0, at)]
-    return lefts, np.where(missing, NO_ROW, found).astype(np.int32), np.where(missing, 0, far[np.where(missing, 0, at)])
+    if not counted and room and int(counts.min()) < k:
+        used = rows != NO_ROW
+        if keep:
+            used[::k] = True
+        rows, far = rows[used], far[used]
+    return np.repeat(np.arange(lefts, dtype=np.int32), shown), rows, far

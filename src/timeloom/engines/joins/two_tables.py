@@ -52,13 +52,13 @@ class TwoTables:
         """The rows that take no part, of both sides."""
         return merge_rejected(self.left.rejected, self.right.rejected)
 
-    def sides(self) -> tuple[Side, Side, int]:
+    def sides(self, threads: int = 1) -> tuple[Side, Side, int]:
         """Ticks and key numbers of both sides, and how many keys there are."""
         left_keys = right_keys = None
         count = 0
         if self.keys:
             names = list(self.keys.left), list(self.keys.right)
-            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names, threads)
         left = Side(self.left.starts, self.left.ends, left_keys)
         return left, Side(self.right.starts, self.right.ends, right_keys), count
 

@@ -10,6 +10,7 @@ from timeloom.engines.local.stab import stab
 from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.validity import Quarantined, answer
+from timeloom.kernels.order import in_order, sealed
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import AsOfRequest, BitemporalAsOfRequest
 from timeloom.model.stab import StabRequest
@@ -37,12 +38,19 @@ def believed(df: object, request: BitemporalAsOfRequest) -> Any:
 def explain_as_of(left: object, right: object, request: AsOfRequest) -> Explanation:
     """Say how an as-of join would run."""
     tables = TwoTables(left, right, request)
+    ours, theirs = tables.left.starts, tables.right.starts
+    algorithm = "merge" if in_order(sealed(ours)) and in_order(sealed(theirs)) else "look-up"
     facts = {
-        "algorithm": "merge",
+        "algorithm": algorithm,
         "direction": request.direction,
-        "left rows": len(tables.left.starts),
-        "right rows": len(tables.right.starts),
+        "left rows": len(ours),
+        "right rows": len(theirs),
         "keys": list(request.keys.left),
     }
-    why = "both sides are passed once in order of time, and each key remembers the last row that it has seen"
-    return Explanation("as_of", "local", facts, (why,))
+    return Explanation("as_of", "local", facts, (_WHY[algorithm],))
+
+
+_WHY = {
+    "merge": "both sides are in order of time: they are passed once, and each key remembers the last row it has seen",
+    "look-up": "a side is in no order of time: the right one is sorted by key and time, and left rows look it up",
+}

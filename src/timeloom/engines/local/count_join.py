@@ -67,7 +67,7 @@ class LocalCount:
         number = 0
         if self.request.keys:
             names = list(self.request.keys.left), list(self.request.keys.right)
-            left_keys, right_keys, number = shared_keys(self.left.table, self.right.table, *names)
+            left_keys, right_keys, number = shared_keys(self.left.table, self.right.table, *names, cores())
         return Problem.of(
             Side(self.left.starts, self.left.ends, left_keys),
             Side(self.right.starts, self.right.ends, right_keys),

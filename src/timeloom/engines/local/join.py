@@ -67,7 +67,7 @@ class LocalJoin:
         count = 0
         if self.request.keys:
             names = list(self.request.keys.left), list(self.request.keys.right)
-            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names, cores())
         if self.window is not None:
             left_keys = keys_within(self.window, self.left.starts, self.left.ends, left_keys)
             right_keys = keys_within(self.window, self.right.starts, self.right.ends, right_keys)

@@ -60,7 +60,7 @@ class LocalPair:
         count = 0
         if self.request.keys:
             names = list(self.request.keys.left), list(self.request.keys.right)
-            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names)
+            left_keys, right_keys, count = shared_keys(self.left.table, self.right.table, *names, cores())
         left = Side(self.left.starts, self.left.ends, left_keys)
         return TwoSides(left, Side(self.right.starts, self.right.ends, right_keys), count, cores())
 

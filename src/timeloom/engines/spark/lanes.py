@@ -13,7 +13,6 @@ from timeloom.engines.spark.sequenced.whole_groups import (
     by_group,
     handed_out,
     inner_policy,
-    ordering,
 )
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.timelines.laying_out import lanes_table
@@ -25,11 +24,9 @@ def lanes(df: DataFrame, request: LanesRequest) -> Any:
     admitted = judge_frame(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
     inner = replace(request, policy=inner_policy(request.policy))
-    first = list(request.period.columns)
-    order = [*first, *(name for name in ordering(admitted.schema) if name not in first)]
     work = partial(_lanes, inner)
     return handed_out(
-        by_group(admitted_rows(admitted), request.by, admitted.schema, work, order), [admitted], request.policy
+        by_group(admitted_rows(admitted), request.by, admitted.schema, work, ()), [admitted], request.policy
     )
 
 

@@ -1,11 +1,15 @@
 """Equality keys of any type, as dense integers that both sides share."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.resources.threads import in_parallel
 from timeloom.engines.tables.key_types import as_key, common_type, comparable
+from timeloom.engines.tables.ticks import whole
 from timeloom.errors import InvalidInputError
 
 Keys = NDArray[np.int64]
@@ -14,17 +18,17 @@ NO_KEY = -1
 """The id of a row with a null in its key: it matches nothing, not even another null."""
 
 
-def shared_keys(left: pa.Table, right: pa.Table, left_on: list[str], right_on: list[str]) -> tuple[Keys, Keys, int]:
+def shared_keys(
+    left: pa.Table, right: pa.Table, left_on: list[str], right_on: list[str], threads: int = 1
+) -> tuple[Keys, Keys, int]:
     """Number the distinct keys of two tables; equal keys get equal numbers. Returns the number of keys, too."""
-    codes = np.zeros(left.num_rows + right.num_rows, np.int64)
-    count = 1
+    found = []
     for names in zip(left_on, right_on, strict=True):
         kind = shared_type(left.schema, right.schema, names)
         sides = [as_key(table[name], kind, name) for table, name in zip((left, right), names, strict=True)]
-        columns = [comparable(column, name) for column, name in zip(sides, names, strict=True)]
-        chunks = [chunk for column in columns for chunk in column.chunks]
-        codes, count = crossed(codes, count, *numbered(pa.chunked_array(chunks, columns[0].type)))
-    return codes[: left.num_rows], codes[left.num_rows :], count
+        found.append(numbered_alike([comparable(side, name) for side, name in zip(sides, names, strict=True)], threads))
+    (left_keys, right_keys), count = _all_crossed(found, [left.num_rows, right.num_rows])
+    return left_keys, right_keys, count
 
 
 def shared_type(left: pa.Schema, right: pa.Schema, names: tuple[str, str]) -> pa.DataType:
@@ -71,15 +75,47 @@ def crossed(codes: Keys, count: int, found: Keys, distinct: int) -> tuple[Keys, 
 
 def numbered(column: pa.ChunkedArray) -> tuple[Keys, int]:
     """Number the distinct values of a comparable column; nulls have none."""
-    if pa.types.is_integer(column.type) and not column.null_count and len(column):
-        extent = pc.min_max(column)
-        low, high = extent["min"].as_py(), extent["max"].as_py()
-        if high - low < 4 * len(column) + 1024:
-            return _from_zero(np.asarray(column), low), high - low + 1
+    (found,), count = numbered_alike([column])
+    return found, count
+
+
+def numbered_alike(columns: list[pa.ChunkedArray], threads: int = 1) -> tuple[list[Keys], int]:
+    """Number the distinct values of comparable columns of one type, equal ones alike."""
+    if pa.types.is_integer(columns[0].type) and not any(column.null_count for column in columns):
+        extents = [pc.min_max(column) for column in columns if len(column)]
+        low = min((extent["min"].as_py() for extent in extents), default=0)
+        high = max((extent["max"].as_py() for extent in extents), default=0)
+        if high - low < 4 * sum(map(len, columns)) + 1024:
+            return [_from_zero(np.asarray(whole(column)), low) for column in columns], high - low + 1
+    encoded = in_parallel([partial(_encoded, column) for column in columns], threads)
+    values = [each.dictionary for each in encoded]
+    together = pc.dictionary_encode(pa.concat_arrays(values)) if len(values) > 1 else encoded[0]
+    codes = [_codes(each) for each in encoded]
+    first = len(values[0])
+    for at in range(1, len(values)):
+        renumbered = np.append(np.asarray(together.indices)[first : first + len(values[at])], NO_KEY)
+        codes[at] = renumbered[codes[at]].astype(np.int64)
+        first += len(values[at])
+    return codes, max(1, len(together.dictionary))
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     encoded = pc.dictionary_encode(column.combine_chunks())
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return np.asarray(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64), max(1, len(encoded.dictionary))
+    return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+
+
+def _codes(encoded: pa.DictionaryArray) -> Keys:
+    return np.asarray(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64)
+
+
+def _all_crossed(found: "list[tuple[list[Keys], int]]", rows: list[int]) -> tuple[list[Keys], int]:
+    """Cross the numberings of several columns of some tables, which have so many rows."""
+    if len(found) == 1:
+        return found[0]
+    codes, count = np.zeros(sum(rows), np.int64), 1
+    for parts, distinct in found:
+        codes, count = crossed(codes, count, np.concatenate(parts), distinct)
+    return np.split(codes, np.cumsum(rows)[:-1]), count
 
 
 def _from_zero(values: "NDArray[np.integer]", low: int) -> Keys:
@@ -92,14 +128,10 @@ def _from_zero(values: "NDArray[np.integer]", low: int) -> Keys:
 
 def keys_of_all(tables: list[pa.Table], on: list[str]) -> tuple[list[Keys], int, dict[str, pa.DataType]]:
     """Number the distinct keys of any number of tables; also how many there are, and in which types they meet."""
-    codes, count = np.zeros(sum(table.num_rows for table in tables), np.int64), 1
-    kinds: dict[str, pa.DataType] = {}
+    found, kinds = [], {}
     for name in on:
         kinds[name] = tables[0].schema.field(name).type
         for table in tables[1:]:
             kinds[name] = shared_type(pa.schema([(name, kinds[name])]), table.schema, (name, name))
-        columns = [comparable(as_key(table[name], kinds[name], name), name) for table in tables]
-        chunks = [chunk for column in columns for chunk in column.chunks]
-        codes, count = crossed(codes, count, *numbered(pa.chunked_array(chunks, columns[0].type)))
-    cuts = np.cumsum([table.num_rows for table in tables])[:-1]
-    return np.split(codes, cuts), count, kinds
+        found.append(numbered_alike([comparable(as_key(table[name], kinds[name], name), name) for table in tables]))
+    return *_all_crossed(found, [table.num_rows for table in tables]), kinds

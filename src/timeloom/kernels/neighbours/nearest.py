@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
-from timeloom.kernels.neighbours.as_of import distance
-from timeloom.kernels.order import Order, Positions, Ticks, rank
+from timeloom.kernels.neighbours.as_of import NO_ROW, distance
+from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, sealed, sort
 from timeloom.model.ticks import MAX_TICK
 
 Counts = NDArray[np.int64]
@@ -21,10 +21,11 @@ SHARING, BACKWARD, FORWARD = 1, 2, 4
 
 
 class Walk(NamedTuple):
-    """The right rows in order of starts and of ends (ties settled by the other end, then by row), and the left rows.
+    """The right rows in order of starts and of ends, ties settled by the other end.
 
     ``starts`` and ``ends`` are positions on the axis on which keys have stretches of ``width`` (0 without keys).
     ``highest`` is the running maximum of ends in order of starts, ``tree`` the maxima of twice as large stretches.
+    ``ticks`` are the ticks that positions stand for, if they are not as far apart as those; empty if they are.
     """
 
     starts: Ticks
@@ -32,27 +33,15 @@ class Walk(NamedTuple):
     start_offsets: Positions
     base: int
     shift: int
-    ends_by_start: Ticks
     highest: Ticks
     tree: Ticks
     ends: Ticks
     end_rows: Positions
+    end_offsets: Positions
+    end_base: int
+    end_shift: int
     width: int
-
-
-@compiled
-def settle_ties(values: Ticks, rows: Positions, beside: Ticks) -> None:
-    """Bring rows of equal value into the order of the other column, and of their numbers."""
-    first = 0
-    while first < values.size:
-        last = first + 1
-        while last < values.size and values[last] == values[first]:
-            last += 1
-        if last - first > 1:
-            order = np.argsort(beside[first:last], kind="mergesort")
-            beside[first:last] = beside[first:last][order]
-            rows[first:last] = rows[first:last][order]
-        first = last
+    ticks: Ticks
 
 
 @compiled
@@ -96,6 +85,74 @@ def next_above(tree: Ticks, first: int, limit: int) -> int:
 
 
 @compiled
+def apart(right: Walk, high: int, low: int) -> int:
+    """How far two positions of a key are apart, in ticks."""
+    if right.ticks.size:
+        return distance(right.ticks[high % right.width - 1], right.ticks[low % right.width - 1])
+    return distance(high, low)
+
+
+@compiled
+def first_of_level(right: Walk, back: int) -> int:
+    """Of the right rows that end with the one before ``back``, the first."""
+    if back < 2 or right.ends[back - 2] != right.ends[back - 1]:
+        return back - 1
+    return rank(right.ends, right.end_offsets, right.end_base, right.end_shift, right.ends[back - 1])
+
+
+@compiled
+def closest(
+    right: Walk,
+    left_starts: Ticks,
+    left_ends: Ticks,
+    left_rows: Positions,
+    first: int,
+    last: int,
+    furthest: int,
+    kinds: int,
+    out_rows: Positions,
+    out_distances: Ticks,
+) -> None:
+    """Write the nearest right row of each of the left rows first..last, which ascend by start, and how far it is.
+
+    A merge: of three sorted columns each has a pointer that only ever advances. The first right row that ends after the
+    left start shares an instant with the left row, or it is the first that starts after it.
+    """
+    size, share, before, low = right.starts.size, 0, 0, 0
+    for number in range(first, last):
+        start, end = left_starts[number], left_ends[number]
+        found, far = NO_ROW, 0
+        if right.width and start >= low + right.width:
+            low = start - start % right.width
+        if start >= low or not right.width:
+            while share < size and right.highest[share] <= start:
+                share += 1
+            while before < size and right.ends[before] <= start:
+                before += 1
+            ahead = share
+            if kinds & SHARING and share < size and right.starts[share] < end:
+                found = right.start_rows[share]
+            elif kinds & FORWARD and not kinds & SHARING:
+                ahead = rank(right.starts, right.start_offsets, right.base, right.shift, end)
+            if found == NO_ROW:
+                has_back = kinds & BACKWARD and before > 0 and (not right.width or right.ends[before - 1] >= low)
+                has_ahead = kinds & FORWARD and ahead < size
+                has_ahead = has_ahead and (not right.width or right.starts[ahead] < low + right.width)
+                far = MAX_TICK
+                if has_back:
+                    far = apart(right, start, right.ends[before - 1])
+                    found = right.end_rows[first_of_level(right, before)]
+                if has_ahead and (not has_back or apart(right, right.starts[ahead], end) < far):
+                    far = apart(right, right.starts[ahead], end)
+                    found = right.start_rows[ahead]
+                if far > furthest or found == NO_ROW:
+                    found, far = NO_ROW, 0
+        row = left_rows[number]
+        out_rows[row] = found
+        out_distances[row] = far
+
+
+@compiled
 def walk(
     right: Walk,
     left_starts: Ticks,
@@ -107,7 +164,6 @@ def walk(
     furthest: int,
     kinds: int,
     all_ties: bool,
-    ticks: tuple[Ticks, Ticks, Ticks, Ticks],
     counts: Counts,
     offsets: Counts,
     out_rows: Positions,
@@ -116,18 +172,18 @@ def walk(
     """Find the neighbours of left rows first..last, which ascend by start; their positions are below 0 without a key.
 
     Writes how many there are, and, where ``out_rows`` has room, from ``offsets`` on which they are, nearest first.
-    ``ticks`` are starts and ends of the left and of the right rows, by row, from which distances are told.
     """
     writing = out_rows.size > 0
-    size, share, before = right.starts.size, 0, 0
+    size, share, before, low = right.starts.size, 0, 0, 0
     for number in range(first, last):
         row = left_rows[number]
         start, end = left_starts[number], left_ends[number]
         count, at, reached = 0, offsets[row], -1
         counts[row] = 0
-        if start < 0 and right.width:
+        if right.width and start >= low + right.width:
+            low = start - start % right.width
+        if start < low and right.width:
             continue
-        low_position = start - start % right.width if right.width else 0
         if kinds & SHARING:
             while share < size and right.highest[share] <= start:
                 share += 1
@@ -145,15 +201,14 @@ def walk(
             before += 1
         back = before if kinds & BACKWARD else 0
         ahead = rank(right.starts, right.start_offsets, right.base, right.shift, end) if kinds & FORWARD else size
-        left_start, left_end = ticks[0][row], ticks[1][row]
         while True:
             back_far, ahead_far = MAX_TICK, MAX_TICK
-            has_back = back > 0 and (right.width == 0 or right.ends[back - 1] >= low_position)
-            has_ahead = ahead < size and (right.width == 0 or right.starts[ahead] < low_position + right.width)
+            has_back = back > 0 and (right.width == 0 or right.ends[back - 1] >= low)
+            has_ahead = ahead < size and (right.width == 0 or right.starts[ahead] < low + right.width)
             if has_back:
-                back_far = distance(left_start, ticks[3][right.end_rows[back - 1]])
+                back_far = apart(right, start, right.ends[back - 1])
             if has_ahead:
-                ahead_far = distance(ticks[2][right.start_rows[ahead]], left_end)
+                ahead_far = apart(right, right.starts[ahead], end)
             if not has_back and not has_ahead:
                 break
             backwards = has_back and (not has_ahead or back_far <= ahead_far)
@@ -162,15 +217,13 @@ def walk(
                 break
             reached = far
             if backwards:
-                group = back - 1
-                while group > 0 and right.ends[group - 1] == right.ends[back - 1]:
-                    group -= 1
-                for position in range(group, back):
-                    if count < k or all_ties:
-                        if writing:
-                            out_rows[at + count] = right.end_rows[position]
-                            out_distances[at + count] = far
-                        count += 1
+                group = first_of_level(right, back)
+                stop = back if all_ties else min(back, group + k - count)
+                for position in range(group, stop):
+                    if writing:
+                        out_rows[at + count] = right.end_rows[position]
+                        out_distances[at + count] = far
+                    count += 1
                 back = group
             else:
                 if writing:
@@ -181,23 +234,26 @@ def walk(
         counts[row] = count
 
 
-def order_of(by_start: Order, by_end: Order, width: int) -> Walk:
-    """Prepare the right rows from their two orders, each of which carries the other end."""
-    start_ends, end_starts = by_start.beside.copy(), by_end.beside.copy()
-    start_rows, end_rows = by_start.ids.copy(), by_end.ids.copy()
-    settle_ties(by_start.values, start_rows, start_ends)
-    settle_ties(by_end.values, end_rows, end_starts)
-    highest, tree = maxima(start_ends)
+def order_of(by_start: Order, width: int, ticks: Ticks | None, threads: int) -> Walk:
+    """Prepare the right rows from their order by start, in which ties are settled, and which carries the ends.
+
+    Sorted from there, rows of one end keep the order of their starts, and hardly move.
+    """
+    by_end = sort(by_start.beside, threads)
+    highest, tree = maxima(by_start.beside)
     return Walk(
         by_start.values,
-        start_rows,
+        by_start.ids,
         by_start.offsets,
         by_start.base,
         by_start.shift,
-        start_ends,
         highest,
         tree,
         by_end.values,
-        end_rows,
+        by_start.ids[by_end.ids],
+        by_end.offsets,
+        by_end.base,
+        by_end.shift,
         width,
+        sealed(NOTHING if ticks is None else ticks),
     )
