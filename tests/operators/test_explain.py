@@ -152,3 +152,30 @@ def test_an_m_that_nobody_would_look_at_is_refused():
         tl.temporal_join(LEFT, RIGHT, m=3)
     with pytest.raises(tl.UsageError, match="m=0 is no number of partitions"):
         tl.temporal_antijoin(LEFT, RIGHT, algorithm="dip", m=0)
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "words"),
+    [
+        (tl.join, {"on": "id"}, "keys were asked for"),
+        (tl.join, {"algorithm": "sweep"}, "algorithm='sweep' was asked for"),
+        (tl.join, {"where": "id < 3"}, "where= was asked for"),
+        (tl.join, {"overlap": "length"}, "overlap='length' was asked for"),
+        (tl.count_join, {"aggregates": {"most": ("id", "max")}}, "aggregates were asked for"),
+        (tl.count_join, {}, "not few rows beside it"),
+    ],
+)
+def test_a_plan_says_why_an_index_is_read_as_a_table(verb: Any, options: dict[str, Any], words: str) -> None:
+    forest = tl.StabForest.build(LEFT["start"].to_numpy(), LEFT["end"].to_numpy())
+    rows = RIGHT.select(["start", "end"]).append_column("id", pa.array(range(ROWS)))
+    options = {"suffixes": ("", "_right"), **options} if verb is tl.join else options
+    assert words in tl.explain(verb, rows, forest, **options).why[-1]
+    assert not any("index" in told for told in tl.explain(tl.join, rows, rows, suffixes=("", "_b")).why)
+
+
+def test_what_stands_above_the_verbs_is_known_by_name() -> None:
+    plans = pa.table({"start": [1], "end": [3]})
+    with pytest.raises(tl.UsageError, match="merge runs in one way only"):
+        tl.explain("merge", plans, plans, "start")
+    for verb in ("sql", tl.sql):
+        assert tl.explain(verb, "select count(*) from plans", plans=plans).verb == "sql"

@@ -1,5 +1,6 @@
 """`explain`: the plan that a call would run."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,6 @@ from timeloom.errors import UsageError, did_you_mean
 from timeloom.model.explanation import Explanation
 from timeloom.model.options import checked
 from timeloom.operators.call import PlannedCall
-from timeloom.operators.pattern import pattern
 from timeloom.operators.registry import verbs
 
 
@@ -33,13 +33,15 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, sample: bool = False, 
     >>> tl.explain(tl.join, shifts, shifts)["algorithm"]
     'forward_scan'
     """
-    explained = getattr(pattern if verb == "pattern" else verb, "explained", None)
+    explained = getattr(_public(verb) if isinstance(verb, str) else verb, "explained", None)
     if explained is not None:
         answer: Explanation = explained(*args, **kwargs)
         return answer.sampled() if sample else answer
     known = verbs()
     name = verb if isinstance(verb, str) else getattr(verb, "__name__", repr(verb))
     found = known.get(name)
+    if found is None and callable(_public(name)):
+        raise UsageError(f"{name} runs in one way only; there is nothing to explain")
     if found is None:
         raise UsageError(f"{name!r} is no verb. {did_you_mean(name, known)}")
     call = found.call(*args, **kwargs) if found.explains else None
@@ -47,3 +49,8 @@ def explain(verb: "str | Callable[..., Any]", *args: Any, sample: bool = False, 
         raise UsageError(f"{name} runs in one way only; there is nothing to explain")
     plan = call.explain()
     return plan.sampled() if sample else plan
+
+
+def _public(name: str) -> Any:
+    """What users call by this name: some of it, as ``sql``, stands above the verbs and is found through the package."""
+    return getattr(sys.modules["timeloom"], name, None)

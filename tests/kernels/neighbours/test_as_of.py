@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timeloom.kernels import order
-from timeloom.kernels.folding import folded
 from timeloom.kernels.neighbours.as_of import (
     NO_ROW,
     Side,
@@ -81,7 +80,7 @@ def test_parts_merged_by_themselves(direction, left, right, exact, cut):
 @settings(max_examples=60)
 @given(sides, sides, st.booleans())
 def test_partners_looked_up(direction, left, right, exact):
-    ours, theirs = (folded(*columns(rows), 0, 9, 13) for rows in (left, right))
+    ours, theirs = (times + 1 + 13 * keys for times, keys in map(columns, (left, right)))
     found = np.empty(len(left), np.int32)
     by_position = order.sort(theirs)
     look_up(by_position, *order.roughly(ours, by_position, 1), 13, (0, len(left)), direction is backward, exact, found)

@@ -114,6 +114,33 @@ def explained(verb: str, left: object, right: object, request: JoinRequest | Cou
         return Explanation(verb, "local", facts, (why,))
 
 
+def reason(left: object, right: object, request: JoinRequest | CountRequest) -> str:
+    """Why a verb does not go through an index though there is one, but reads its events as a table."""
+    asked = [name for name, given in _not_told(request).items() if given]
+    if asked:
+        return f"there is an index, but {asked[0]}, which it cannot answer: its events are read as a table"
+    for frame, period in ((left, request.left_period), (right, request.right_period)):
+        if is_index(frame):
+            with frame.__timeloom_index__() as events:  # type: ignore[attr-defined]
+                if period != events.period:
+                    return f"there is an index, but of the period {events.period}, not {period}: it is read as a table"
+    return "there is an index, but not few rows beside it: a scan of all its events is quicker"
+
+
+def _not_told(request: JoinRequest | CountRequest) -> dict[str, bool]:
+    """What an index cannot tell, in words, and whether it was asked for; `_may` is the same without the words."""
+    found = {
+        "keys were asked for": bool(request.keys),
+        f"algorithm={request.algorithm!r} was asked for": request.algorithm != "auto",
+        "quarantine was asked for": request.policy.on_invalid == "quarantine",
+    }
+    if isinstance(request, JoinRequest):
+        options = {"max_rows": request.max_rows, "where": request.where, "min_overlap": request.min_overlap}
+        found |= {f"{name}= was asked for": given is not None for name, given in options.items()}
+        return found | {"overlap='length' was asked for": not isinstance(request.overlap, bool)}
+    return found | {"aggregates were asked for": bool(request.aggregates)}
+
+
 def _two_sides(
     held: ExitStack, left: object, right: object, request: JoinRequest | CountRequest
 ) -> tuple[Rows, Rows, Restore, bool] | None:

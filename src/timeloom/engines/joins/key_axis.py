@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.keys import NO_KEY, Keys
-from timeloom.kernels.folding import folded
 from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
@@ -45,9 +44,9 @@ class Fold:
 
     def points(self, ticks: Ticks, keys: Keys) -> Ticks:
         """Place points of time: every tick here must be one that the fold was made from."""
-        if self.distinct is None:
-            return folded(ticks, keys, self.base, self.top, self.width)
-        return self._origin(keys) + self._at_least(ticks)
+        found = self._origin(keys)
+        found += self._at_least(ticks)
+        return found
 
     def ranges(self, low: Ticks, high: Ticks, keys: Keys) -> tuple[Ticks, Ticks]:
         """Place inclusive ranges; ranges beyond all points, and those of rows without a key, become empty."""
@@ -70,10 +69,14 @@ class Fold:
     def _at_least(self, ticks: Ticks) -> Ticks:
         """The first position (from 1) whose tick is not below the given one; FOREVER has the last position."""
         if self.distinct is None:
-            inside = np.clip(ticks, self.base, self.top) - self.base + 1
+            inside = np.clip(ticks, self.base, self.top)
+            inside -= self.base - 1
         else:
             inside = np.searchsorted(self.distinct, ticks, side="left") + 1
-        return np.where(ticks > self.top, self.width - 2, inside)
+        late = ticks > self.top
+        if late.any():
+            inside[late] = self.width - 2
+        return inside
 
     def _at_most(self, ticks: Ticks) -> Ticks:
         """The last position whose tick is not above the given one, or 0 when there is none."""

@@ -4,6 +4,7 @@ Each method loads the module of its verb when it is first called: a verb costs n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from timeloom.engines.tables.marks import is_index, is_keyed
@@ -71,7 +72,7 @@ class LocalEngine:
                 return found
         from timeloom.engines.local.join import explain_join
 
-        return explain_join(left, right, request)
+        return _told_of_index(explain_join(left, right, request), left, right, request)
 
     def count_join(self, left: object, right: object, request: "CountRequest") -> Any:
         """Count the right rows of each left row."""
@@ -99,7 +100,7 @@ class LocalEngine:
                 return found
         from timeloom.engines.local.count_join import explain_count_join
 
-        return explain_count_join(left, right, request)
+        return _told_of_index(explain_count_join(left, right, request), left, right, request)
 
     def temporal_join(self, frames: Sequence[object], requests: "Sequence[TemporalJoinRequest]") -> Any:
         """Join two or more tables instant by instant."""
@@ -287,3 +288,14 @@ class LocalEngine:
         from timeloom.engines.local.pattern import explain_pattern
 
         return explain_pattern(tables, request)
+
+
+def _told_of_index(
+    plan: "Explanation", left: object, right: object, request: "JoinRequest | CountRequest"
+) -> "Explanation":
+    """A plan of tables; of an index it also says why it is read as one."""
+    if not (is_index(left) or is_index(right)):
+        return plan
+    from timeloom.engines.indexes.verbs import reason
+
+    return replace(plan, why=(*plan.why, reason(left, right, request)))
