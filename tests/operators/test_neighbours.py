@@ -153,6 +153,12 @@ def test_far_ticks_and_open_ends():
     ]
 
 
+def test_keys_beside_the_first_ticks():
+    low = -(2**63)
+    left, right = pa.table({"at": [low, low + 3], "k": [1, 1]}), pa.table({"at": [low + 1, low], "k": [1, 1]})
+    assert tl.as_of(left, right, on="k")["at_right"].to_pylist() == [low, low + 1]
+
+
 def test_units_of_distances():
     day = dt.date(2024, 1, 1)
     dates = pa.table({"at": [day]}), pa.table({"at": [day + dt.timedelta(5)]})

@@ -70,7 +70,8 @@ class Fold:
         """The first position (from 1) whose tick is not below the given one; FOREVER has the last position."""
         if self.distinct is None:
             inside = np.clip(ticks, self.base, self.top)
-            inside -= self.base - 1
+            inside -= self.base
+            inside += 1
         else:
             inside = np.searchsorted(self.distinct, ticks, side="left") + 1
         late = ticks > self.top
