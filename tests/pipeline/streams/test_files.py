@@ -121,6 +121,9 @@ def test_a_stream_runs_goes_on_and_reports(here, session):
     (join,) = record["steps"]
     assert (join["quarantined"], join["plan"]["late"], join["note"]) == (2, 2, f"2 × {late}")
     assert join["plan"]["watermark"] == "2024-01-01T00:40:00+00:00"
+    assert (join["plan"]["events refused (left)"], "events refused (right)" in join["plan"]) == (2, False)
+    assert [source["note"] for source in record["sources"]] == ["2 of these events refused", ""]
+    assert join["plan"]["lag (s)"] >= 0
     rows = [len(endpoints(LEFT, 6, END)) + 2, len(endpoints(RIGHT, 6, END))]
     assert [source["rows"] for source in record["sources"]] == rows
     assert json.loads((here / "out/report/report.json").read_text())["status"] == "done"

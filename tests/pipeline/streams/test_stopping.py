@@ -77,7 +77,7 @@ class Query:
         return [
             {
                 "batchId": batch,
-                "timestamp": str(batch),
+                "timestamp": f"2026-01-01T00:00:0{batch}.000Z",
                 "sources": [{"numInputRows": 2}, {"numInputRows": 1}],
                 "observedMetrics": {},
                 "stateOperators": [],

@@ -107,7 +107,10 @@ def _fill(record: RunRecord, stream: Stream, run: Any) -> None:
     for number, (side, source) in enumerate(stream.sources.items()):
         events = progress.events[number] if number < len(progress.events) else 0
         where = _whence(stream, source)
-        record.sources.append(SourceRecord(side, where, source.format, events, events, seconds=record.seconds))
+        refused = progress.refused_of.get(side, 0)
+        note = f"{refused:,} of these events refused" if refused else ""
+        told = SourceRecord(side, where, source.format, events, events, note=note, seconds=record.seconds)
+        record.sources.append(told)
     names = list(stream.sources)
     step = StepRecord(stream.verb, f"stream_{stream.verb}", names, _call(stream), progress.results, progress.refused)
     step.seconds, step.plan = record.seconds, {**progress.facts(), "why": []}
@@ -137,12 +140,12 @@ def _whence(stream: Stream, source: StreamSource) -> str:
 
 def held_back(stream: Stream, progress: Any) -> str:
     """What to tell of a run that takes what is there and stops: the newest events are not decided yet."""
-    if stream.trigger is not None or not progress.lag:
+    if stream.trigger is not None or not progress.behind:
         return ""
     until = progress.watermark.isoformat(" ", "seconds").removesuffix("+00:00")
     return (
-        f"Results that depend on the last {progress.lag} before the newest event are held back: all is certain up to "
-        f"the watermark, {until} UTC, and events may still come after it. They leave in a later run, once newer events "
+        f"Results that depend on the last {progress.behind} before the newest event are held back: all is certain up "
+        f"to the watermark, {until} UTC, and events may still come after it. They leave in a later run, once newer events "
         "have come; nothing is lost."
     )
 

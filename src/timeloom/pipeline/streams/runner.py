@@ -72,7 +72,7 @@ class StreamRun:
     def _called(self) -> DataFrame:
         frames = {name: self._read(source) for name, source in self.stream.sources.items()}
         arrives = {name: source.arrives for name, source in self.stream.sources.items()}
-        called: DataFrame = observed(self.stream.call.run(frames, arrives))
+        called: DataFrame = observed(self.stream.call.run(frames, arrives), sides=list(frames))
         return called
 
     def _read(self, source: StreamSource) -> DataFrame:
