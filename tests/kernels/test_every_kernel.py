@@ -24,7 +24,16 @@ THROUGH_CALLERS = {
         [f"streaming.{name}" for name in ("agenda", "certainty", "direct_sweep", "foresight", "layout", "pairs")]
         + [
             f"streaming.{name}"
-            for name in ("plain_sweep", "planned_sweep", "planned_keys", "scan", "schedule", "together", "unmatched")
+            for name in (
+                "plain_sweep",
+                "planned_sweep",
+                "planned_keys",
+                "scan",
+                "schedule",
+                "together",
+                "unmatched",
+                "waiting",
+            )
         ],
         "a step of one loop over shared state, which means nothing half-way: streaming/test_operator compares each "
         "pair and its instant with all futures, by every sweep, for every relation",

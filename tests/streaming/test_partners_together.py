@@ -1,5 +1,7 @@
 """Partners that start or end together are found without looking at the other active rows."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.kernels.streaming.gapless import (
     FIRST_ALIKE,
     NEXT_ALIKE,
+    START,
     append,
     bucket_of,
     chain,
@@ -20,6 +23,7 @@ from timeloom.kernels.streaming.gapless import (
     unchain,
 )
 from timeloom.model.names import relation
+from timeloom.streaming.deciding import ARRIVALS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import EndpointJoin
 
@@ -71,6 +75,48 @@ def test_only_rows_that_start_or_end_together_are_read(name):
     assert counters.getnext == (len(expected) if by_start else sum(r[1] == s[1] for r in SOME for s in SOME))
 
 
+def given_to(arrival: str, rows: list[Span], crowd: int) -> Events:
+    """Rows as a side delivers them, and as many that are active all the time; rows known at their ends are not."""
+    lasting_ones = [(-1000 - 3 * at, LASTING + 1 + 7 * at) for at in range(crowd)]
+    if arrival == "events":
+        return events(rows + [(start, LASTING) for start, _ in lasting_ones])
+    every = rows + (lasting_ones if arrival == "start" else [])
+    starts, ends = (np.array([row[at] for row in every], np.int64) for at in range(2))
+    order = np.argsort(starts if arrival == "start" else ends, kind="stable")
+    return Events.rows(order, starts[order], ends[order])
+
+
+def answered(name: str, how: str, arrivals: tuple[str, str], crowds: tuple[int, int]) -> tuple[list, Counters]:
+    """Pairs and single rows of the few rows among the crowds, and what the few have cost."""
+    join = EndpointJoin(relation(name), how=how, left=arrivals[0], right=arrivals[1])
+    sides = [given_to(arrival, SOME, crowd) for arrival, crowd in zip(arrivals, crowds, strict=True)]
+    before = [side.pick(side.times < -500) if len(side.times) else side for side in sides]
+    join.push(*before, until=-500)
+    begun = Counters(*vars(join.counters).values())
+    out = join.push(*(side.pick(side.times >= -500) for side in sides), until=LASTING - 1)
+    spent = Counters(
+        *(now - then for now, then in zip(vars(join.counters).values(), vars(begun).values(), strict=True))
+    )
+    pairs = [(i, j, at) for i, j, at in np.stack(out[:3]).T.tolist()]
+    return sorted(pairs) + sorted(np.stack([out.rows, out.row_instants, out.row_sides]).T.tolist()), spent
+
+
+SEARCHED = {
+    ("finishes", ("events", "start")): ("right", "full"),
+    ("finished_by", ("start", "events")): ("left", "full", "anti"),
+}
+"""Where a row whose end is known, and near, may have any partner that is open: all of these are looked through."""
+
+
+@pytest.mark.parametrize("arrivals", list(product(ARRIVALS, ARRIVALS)))
+@pytest.mark.parametrize("name", TOGETHER)
+def test_crowds_of_active_rows_cost_no_kind_of_join_anything(name, arrivals):
+    for how in {"left", "right", "full", "semi", "anti"} - set(SEARCHED.get((name, arrivals), ())):
+        small, large = (answered(name, how, arrivals, (crowd, crowd)) for crowd in (40, 400))
+        assert small[0] == large[0]
+        assert large[1].getnext <= small[1].getnext + 2 * len(SOME), how
+
+
 ticks = st.integers(0, 9)
 tables = st.lists(st.tuples(ticks, ticks).filter(lambda span: span[0] < span[1]), max_size=40)
 
@@ -95,7 +141,7 @@ def test_crowds_at_the_same_instants(name, left, right, spread):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 300)), max_size=80))
 def test_chains_hold_exactly_the_rows_of_a_start(steps):
-    maps, rows, key = empty_maps(2, 4, by_start=True), [], 0
+    maps, rows, key = empty_maps(2, 4, by=START), [], 0
     for adds, number in steps:
         if adds or not rows:
             maps = grown(maps) if len(rows) == maps.shape[2] else maps

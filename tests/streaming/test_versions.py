@@ -20,6 +20,8 @@ WRITTEN = {
     "OrZ0PgMaOaguwvmHxjNiMMdaOY1wGh0exlxuA9mPg73N6C7l4VAODIQaR+MBgC/Pj7r",
     5: "eNqznBGjvt3Shuvprbt/Ly1YwnzJ8YHHqXvLFQ9mHLYp+OFtzMgAAaxoNBMazcyACmDiLFCaEU0dJ5r4fwioR9fHQMA+JhzmMxLQj66enQE7"
     "gKlnQ+MzoJmD7i6Yf2A0Iw53oJnXAKPR7WXE4T6Y+Tjc34DuXhYc8YPLX7jsg9Ho8gCakz/F",
+    6: "eNp7MeuB7MTpRowbVsd0B6++ZXrJ8YHHqXvLFQ9mHLYp+OFtzMgAAexQmgVKM6HRzAyogAWHelYozYimjxNN/D8E1EPp/+j6GQi4gwmHPYwE9KO"
+    "rZ2fADmDq2dD4DGjmoLsLzV/1jDjcgWZeA4xGt5cRh/tg5uNwfwMTjvhiwsFnINI+GI0uDwB6Mke1",
 }
 """Left rows 1 and 2, open since 2 and 3; right row 7 since 0, and 8 from 1 to 3; a start of left row 3 at 9 is held."""
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.streaming.agenda import empty_agenda
-from timeloom.kernels.streaming.direct_sweep import SAME_START
 from timeloom.kernels.streaming.gapless import AFTER, END, FIRED, KEY, MARK, NAME, START, Cells, empty_maps, fill
 from timeloom.kernels.streaming.gapless import with_room as roomy_maps
 from timeloom.kernels.streaming.keyed_sweep import (
@@ -20,7 +19,7 @@ from timeloom.kernels.streaming.keyed_sweep import (
     sweep_keys,
     used_of,
 )
-from timeloom.kernels.streaming.layout import PAIRS, PLANNED, ROWS, WAITERS, WAITING_SIDE
+from timeloom.kernels.streaming.layout import ENTRY_SIZE, PAIRS, PLANNED, ROWS, TIME, WAITERS
 from timeloom.kernels.streaming.open_rows import HANDLE as OPEN_HANDLE
 from timeloom.kernels.streaming.open_rows import ID as OPEN_ID
 from timeloom.kernels.streaming.open_rows import empty_rows, refilled
@@ -41,6 +40,7 @@ from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.streaming.intake import Ids
 from timeloom.streaming.operator import EndpointJoin, open_as_live
 from timeloom.streaming.restoring import BEFORE, FAR, Stored
+from timeloom.streaming.rules import alike
 
 ROOM = 64
 """Keys, and rows of each pool, for which there is room at first."""
@@ -66,6 +66,7 @@ class KeyPools:
         self.is_plain = model.is_plain
         self._hidden = model.unseen
         self._direct, self._rules, self._code = model.direct, model.rules, model.code
+        self._by = model.chained_by
         self._numbered = model.numbered
         self.forget()
 
@@ -75,9 +76,8 @@ class KeyPools:
         self._due = np.full(ROOM, FOREVER)
         live = LIVE_SIZE if self._direct else MARKED_SIZE
         self._pools: Pools = (empty_pool(live), empty_pool(OPEN_SIZE), empty_pool(LATER_SIZE))
-        by_start = self._direct is not None and self._direct.same == SAME_START
-        waiters = np.empty((WAITING_SIDE + 1, ROOM), np.int64)
-        self._tools: Tools = (empty_maps(2, ROOM, by_start=by_start), empty_rows(32), empty_agenda(ROOM), waiters)
+        maps = empty_maps(2, ROOM, by=self._by, waiting=self.takes_care)
+        self._tools: Tools = (maps, empty_rows(32), empty_agenda(ROOM), np.empty((ENTRY_SIZE, ROOM), np.int64))
         self._buffer = np.empty((2, BUFFER, 6), np.int64)
 
     @property
@@ -168,7 +168,10 @@ class KeyPools:
 
     def take_care(self) -> None:
         """From now on sweep with plans and with sums that saturate; all rows that may still match are live then."""
-        if self._direct is not None:
+        self.is_plain, self._by = False, alike(self._rules)
+        if self._direct is None:
+            self._tools = (empty_maps(2, ROOM, by=self._by, waiting=True), *self._tools[1:])
+        else:
             old, lists, opened = self._pools[0], self._lists, self._pools[1]
             self._direct = None
             self.forget()
@@ -179,7 +182,6 @@ class KeyPools:
             for side in self._hidden:
                 live = reveal(self._lists, side, live, opened, self._numbered)
             self._pools = (live, opened, self._pools[2])
-        self.is_plain = False
 
     def put(self, key: int, stored: Stored) -> None:
         """Put the rows and plans of a key at rest."""
@@ -197,9 +199,7 @@ class KeyPools:
             state[PLANNED], state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
             later = put_off(self._lists, key, later, agenda, np.ascontiguousarray(stored.waiters), state)
             self._lists[key, LAST_WORK] = stored.numbers[BEFORE]
-            plans = int(stored.plans[0, 0]) if len(stored.plans) else FOREVER
-            waits = min((instant + 1 for instant in stored.waiters[2].tolist()), default=FOREVER)
-            self._due[key] = min(plans, waits)
+            self._due[key] = int(stored.plans[0, TIME]) if len(stored.plans) else FOREVER
         self._pools, self._tools = (live, opened, later), (maps, table, agenda, waiters)
 
     def _live_of(self, stored: Stored) -> list[Cells]:

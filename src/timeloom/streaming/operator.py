@@ -23,8 +23,6 @@ from timeloom.kernels.streaming.gapless import (
     START,
     Cells,
     contents,
-    empty_maps,
-    fill,
     filled,
     with_room,
 )
@@ -34,6 +32,7 @@ from timeloom.kernels.streaming.layout import (
     COMING,
     CURSOR,
     DUE,
+    ENTRY_SIZE,
     EVENT_HANDLE,
     EVENT_SIDE,
     EVERY,
@@ -51,8 +50,9 @@ from timeloom.kernels.streaming.layout import (
     STARTING,
     STATE_SIZE,
     TIME,
+    TO_REVIEW,
+    WAITER_SIZE,
     WAITERS,
-    WAITING_SIDE,
     WANTED,
     WHOLE,
 )
@@ -62,7 +62,8 @@ from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.plain_sweep import sweep_plain
 from timeloom.kernels.streaming.planned_sweep import advance
 from timeloom.kernels.streaming.scan import BUFFER
-from timeloom.kernels.streaming.unmatched import kept_sides, next_review
+from timeloom.kernels.streaming.unmatched import kept_sides
+from timeloom.kernels.streaming.waiting import relink
 from timeloom.model.join import choose, join_kind
 from timeloom.model.options import checked
 from timeloom.model.relation import Relation
@@ -72,7 +73,7 @@ from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
 from timeloom.streaming.restoring import BEFORE as STORED_BEFORE
 from timeloom.streaming.restoring import LEFT_HANDLE, sound_arrays
-from timeloom.streaming.rules import Directly, directly, is_near, rules_of
+from timeloom.streaming.rules import Directly, alike, directly, is_near, rules_of
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 """The kinds of join, in the order of their codes in the sweep."""
@@ -143,15 +144,15 @@ class EndpointJoin(Guarded):
         self._directly = directly(self.rules) if self._plain else None
         self._pairs_per_event = 1.0
         self._opened = empty_rows(32)
-        self._maps = empty_maps(2, 64, by_start=self._by_start)
+        self._maps = self._filled(*[np.empty((AFTER, 0), np.int64)] * 2)
         self._agenda = empty_agenda(64)
-        self._waiters = np.empty((WAITING_SIDE + 1, 64), np.int64)
+        self._waiters = np.empty((ENTRY_SIZE, 64), np.int64)
         self._state = self.empty_state()
 
     def empty_state(self) -> Cells:
         """Where a run stands that has not begun, for the sweep."""
         state = np.zeros(STATE_SIZE, np.int64)
-        state[BEFORE] = MIN_TICK
+        state[BEFORE], state[TO_REVIEW] = MIN_TICK, -1
         for side, arrival in enumerate(self.intake.arrivals):
             state[WHOLE + side], state[LATE + side] = arrival != EVENTS, arrival == AT_END
         return state
@@ -173,10 +174,16 @@ class EndpointJoin(Guarded):
             if ends == AT_END_POINT and self._directly.leaves[side] == UNSEEN
         ]
 
+    def _filled(self, left: Cells, right: Cells) -> Cells:
+        """Maps with these rows, as the sweep needs them."""
+        return filled(left, right, by=self.chained_by, waiting=not self._plain)
+
     @property
-    def _by_start(self) -> bool:
-        """Whether rows look for those that start together with them."""
-        return self._directly is not None and self._directly.same == SAME_START
+    def chained_by(self) -> int:
+        """By which endpoint rows are chained, because partners share it, or 0."""
+        if not self._plain:
+            return alike(self.rules)
+        return START if self._directly is not None and self._directly.same == SAME_START else 0
 
     @property
     def direct(self) -> Directly | None:
@@ -229,7 +236,7 @@ class EndpointJoin(Guarded):
     def next_instant(self) -> int:
         """The next instant at which something is to be done even if nothing happens, or FOREVER."""
         planned = int(self._agenda[HEAP, 0, TIME]) if self._state[PLANNED] else FOREVER
-        return min(planned, self.intake.first_held, next_review(self._waiters, int(self._state[WAITERS])))
+        return min(planned, self.intake.first_held)
 
     @guarded
     def snapshot(self) -> list[NDArray[np.int64]]:
@@ -239,7 +246,7 @@ class EndpointJoin(Guarded):
         numbers = np.array([self.intake.clock, *kept, *self.intake.clocks], np.int64)
         opened = [rows_in(self._opened, side) for side in (0, 1)]
         maps = [contents(self._maps, side) for side in (0, 1)]
-        plans, waiters = self._agenda[HEAP, : state[PLANNED]], self._waiters[:, : state[WAITERS]]
+        plans, waiters = self._agenda[HEAP, : state[PLANNED]], self._waiters[:WAITER_SIZE, : state[WAITERS]]
         return [numbers, *self.intake.held(), *opened, *maps, plans.copy(), waiters.copy()]
 
     @guarded
@@ -253,10 +260,13 @@ class EndpointJoin(Guarded):
         if self._state[FAR]:
             self._plain, self._directly = False, None
         self._opened = refilled(stored.left_opened, stored.right_opened)
-        self._maps = filled(stored.left_live, stored.right_live, by_start=self._by_start)
+        self._maps = self._filled(stored.left_live, stored.right_live)
         self._agenda = empty_agenda(len(stored.plans) + 64)
         self._agenda[HEAP, : len(stored.plans)] = stored.plans
-        self._waiters = np.concatenate([stored.waiters, np.empty((WAITING_SIDE + 1, 64), np.int64)], axis=1)
+        self._waiters = np.empty((ENTRY_SIZE, stored.waiters.shape[1] + 64), np.int64)
+        self._waiters[:WAITER_SIZE, : stored.waiters.shape[1]] = stored.waiters
+        if not self._plain:
+            relink(self._maps, self._waiters, self._state)
 
     @checked
     @guarded
@@ -304,11 +314,14 @@ class EndpointJoin(Guarded):
 
     def _take_care(self) -> None:
         """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
+        live = [contents(self._maps, side) for side in (0, 1)]
         for side in self.unseen:
-            rows = open_as_live(rows_in(self._opened, side), numbered=self.numbered)
-            self._maps = with_room(self._maps, rows.shape[1])
-            fill(self._maps, side, rows)
+            more = open_as_live(rows_in(self._opened, side), numbered=self.numbered)
+            live[side] = np.concatenate([live[side], more], axis=1)
+        was_plain = self._plain
         self._state[FAR], self._plain, self._directly = 1, False, None
+        if was_plain:
+            self._maps = self._filled(*live)
 
     def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
         pairs, rows = np.empty((3, 1024 + 2 * len(events)), np.int64), np.empty((3, 64), np.int64)

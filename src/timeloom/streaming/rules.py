@@ -10,6 +10,7 @@ from timeloom.kernels.streaming.direct_sweep import ANY, BEFORE_END, NOT_AT_ALL,
 from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
 from timeloom.kernels.streaming.direct_sweep import AT_START as AT_START_POINT
 from timeloom.kernels.streaming.foresight import NEAR_BOUND
+from timeloom.kernels.streaming.gapless import END, START
 from timeloom.kernels.streaming.layout import DECIDES, LEFT_BOUNDS, LEFT_READY, LOOKS, RULE_SIZE, TIGHT
 from timeloom.kernels.streaming.pairs import NEVER
 from timeloom.model.box import Box
@@ -106,6 +107,17 @@ def _open_limit(box: Box, *, at_end: bool) -> int:
     for to_start, from_end in ((ss_high, se_low), (es_high, ee_low)):
         limits.append(None if to_start is None or from_end is None else to_start - from_end)
     return min((limit for limit in limits if limit is not None), default=MAX_TICK)
+
+
+def alike(rules: Rules) -> int:
+    """Which endpoint partners share, up to a constant for starts: ``START``, ``END`` or, if neither, 0."""
+    if not len(rules.decisions):
+        return 0
+    tight = rules.decisions[:, TIGHT : TIGHT + 8]
+    for by, low, distance in ((START, 0, tight[0, 0]), (END, 6, np.int64(0))):
+        if bool((tight[:, [low, low + 1]] == distance).all()):
+            return by
+    return 0
 
 
 def is_near(rules: Rules) -> bool:

@@ -7,9 +7,14 @@ from numpy.typing import NDArray
 
 from timeloom.errors import StorageError
 from timeloom.kernels.streaming.arrival import UNNUMBERED
+from timeloom.kernels.streaming.layout import CHECK, TIME, UNTIL, WAITER, WAITER_SIZE, WAITING_SIDE
+from timeloom.model.ticks import MAX_TICK
 from timeloom.streaming.storage import VERSION, malformed
 
 Arrays = list[NDArray[np.int64]]
+
+PLAN_SIZE = 4
+"""Numbers of a plan."""
 
 
 def _with_sides_of_waiters(arrays: Arrays) -> Arrays:
@@ -29,7 +34,22 @@ def _with_clocks_and_numbers(arrays: Arrays) -> Arrays:
     return [np.append(numbers, [numbers[0]] * 2), *wider, *arrays[3:]]
 
 
-STEPS: dict[int, Callable[[Arrays], Arrays]] = {4: _with_sides_of_waiters, 5: _with_clocks_and_numbers}
+def _with_planned_reviews(arrays: Arrays) -> Arrays:
+    """Version 6 went through all waiting rows at every instant; now it is planned when one is looked at again."""
+    *others, plans, waiters = arrays
+    if plans.ndim != 2 or plans.shape[1] != PLAN_SIZE or waiters.ndim != 2 or len(waiters) != WAITER_SIZE:
+        raise malformed(f"plans and waiting rows have the shapes {plans.shape} and {waiters.shape}")
+    some = waiters[:, waiters[UNTIL] < MAX_TICK - 1]
+    checks = np.stack([some[UNTIL] + 1, np.full(some.shape[1], CHECK), some[WAITING_SIDE], some[WAITER]], axis=1)
+    every = np.concatenate([plans, checks])
+    return [*others, every[np.argsort(every[:, TIME], kind="stable")], waiters]
+
+
+STEPS: dict[int, Callable[[Arrays], Arrays]] = {
+    4: _with_sides_of_waiters,
+    5: _with_clocks_and_numbers,
+    6: _with_planned_reviews,
+}
 """How a state of a version becomes one of the next."""
 
 

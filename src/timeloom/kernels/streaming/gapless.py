@@ -23,15 +23,27 @@ it. ``AFTER`` is the next one in the chain, or -1. ``HEAD`` is, for each bucket,
 cell of ``COUNT`` is the number of elements."""
 
 NEXT_ALIKE, LAST_ALIKE, FIRST_ALIKE = range(COUNT + 1, COUNT + 4)
-"""Further rows of maps that are chained by start as well: what ``AFTER``, ``BEFORE`` and ``HEAD`` are for keys."""
+"""Further rows of maps that are chained by start or by end as well: what ``AFTER``, ``BEFORE`` and ``HEAD`` are for
+keys. The second cell of ``COUNT`` says by which row that is, ``START`` or ``END``, or 0."""
+
+ENTRY, WATCHED = range(FIRST_ALIKE + 1, FIRST_ALIKE + 3)
+"""Further rows of maps whose elements may wait for each other: what stands for one among the waiting ones, or -1, and
+for the first of those that wait for it."""
+
+BY = 1
+"""Where ``COUNT`` says by what a map is chained."""
 
 
-def empty_maps(count: int, capacity: int, *, by_start: bool = False) -> Cells:
-    """Make maps with room for this many elements each, rounded up to a power of two; chained by start too, or not."""
-    rows = FIRST_ALIKE + 1 if by_start else COUNT + 1
-    maps = np.empty((count, rows, 1 << max(0, capacity - 1).bit_length()), np.int64)
+def empty_maps(count: int, capacity: int, *, by: int = 0, waiting: bool = False) -> Cells:
+    """Make maps with room for this many elements each, rounded up to a power of two.
+
+    They are chained ``by`` start or end too, or not, and have rows for elements that wait, or not.
+    """
+    rows = WATCHED + 1 if waiting else FIRST_ALIKE + 1 if by else COUNT + 1
+    maps = np.empty((count, rows, 1 << max(1, capacity - 1).bit_length()), np.int64)
     maps[:, HEAD] = -1
     maps[:, COUNT] = 0
+    maps[:, COUNT, BY] = by
     maps[:, FIRST_ALIKE:] = -1
     return maps
 
@@ -100,9 +112,14 @@ def bucket_of(start: int, mask: int) -> int:
 
 @compiled
 def chain(maps: Cells, which: int) -> None:
-    """Chain the element that was appended last to those with its start."""
-    element = maps[which, COUNT, 0] - 1
-    bucket = bucket_of(maps[which, START, element], maps.shape[2] - 1)
+    """Chain the element that was appended last to those with its start, or end."""
+    chain_element(maps, which, maps[which, COUNT, 0] - 1)
+
+
+@compiled
+def chain_element(maps: Cells, which: int, element: int) -> None:
+    """Chain an element that is in no chain to those with its start, or end."""
+    bucket = bucket_of(maps[which, maps[which, COUNT, BY], element], maps.shape[2] - 1)
     head = maps[which, FIRST_ALIKE, bucket]
     maps[which, NEXT_ALIKE, element] = head
     maps[which, LAST_ALIKE, element] = -1 - bucket
@@ -113,7 +130,7 @@ def chain(maps: Cells, which: int) -> None:
 
 @compiled
 def point_alike(maps: Cells, which: int, before: int, element: int, after: int) -> None:
-    """Let the neighbours in a chain by start point to this element, or to each other if it is none."""
+    """Let the neighbours in a chain point to this element, or to each other if it is none."""
     if before >= 0:
         maps[which, NEXT_ALIKE, before] = element if element >= 0 else after
     else:
@@ -123,8 +140,19 @@ def point_alike(maps: Cells, which: int, before: int, element: int, after: int) 
 
 
 @compiled
+def end_at(maps: Cells, which: int, element: int, end: int) -> None:
+    """Let an element have this end, and be chained by it if elements are."""
+    by_end = maps[which, COUNT, BY] == END
+    if by_end:
+        point_alike(maps, which, maps[which, LAST_ALIKE, element], -1, maps[which, NEXT_ALIKE, element])
+    maps[which, END, element] = end
+    if by_end:
+        chain_element(maps, which, element)
+
+
+@compiled
 def unchain(maps: Cells, which: int, element: int) -> None:
-    """Take an element out of its chain by start, before it is removed; the last one takes over its place."""
+    """Take an element out of its chain, before it is removed; the last one takes over its place."""
     point_alike(maps, which, maps[which, LAST_ALIKE, element], -1, maps[which, NEXT_ALIKE, element])
     last = maps[which, COUNT, 0] - 1
     if element != last:
@@ -139,9 +167,9 @@ def contents(maps: Cells, which: int) -> Cells:
     return tuples
 
 
-def filled(*tuples: Cells, by_start: bool = False) -> Cells:
+def filled(*tuples: Cells, by: int = 0, waiting: bool = False) -> Cells:
     """Maps with these contents."""
-    maps = empty_maps(len(tuples), max(64, *(some.shape[1] for some in tuples)), by_start=by_start)
+    maps = empty_maps(len(tuples), max(64, *(some.shape[1] for some in tuples)), by=by, waiting=waiting)
     for which, some in enumerate(tuples):
         fill(maps, which, some)
     return maps
@@ -154,8 +182,12 @@ def fill(maps: Cells, which: int, tuples: Cells) -> None:
         append(maps, which, tuples[KEY, at], tuples[START, at], tuples[END, at], tuples[NAME, at])
         element = maps[which, COUNT, 0] - 1
         maps[which, MARK, element], maps[which, FIRED, element] = tuples[MARK, at], tuples[FIRED, at]
-        if maps.shape[1] > FIRST_ALIKE:
+        if maps[which, COUNT, BY]:
             chain(maps, which)
+        if maps.shape[1] > WATCHED:
+            known = tuples.shape[0] > WATCHED
+            maps[which, ENTRY, element] = tuples[ENTRY, at] if known else -1
+            maps[which, WATCHED, element] = tuples[WATCHED, at] if known else -1
 
 
 @compiled
@@ -173,6 +205,7 @@ def grown(maps: Cells) -> Cells:
     larger = np.empty((maps.shape[0], maps.shape[1], 2 * maps.shape[2]), np.int64)
     larger[:, HEAD] = -1
     larger[:, COUNT] = 0
+    larger[:, COUNT, BY] = maps[0, COUNT, BY]
     larger[:, FIRST_ALIKE:] = -1
     for which in range(maps.shape[0]):
         fill(larger, which, maps[which, :, : maps[which, COUNT, 0]])

@@ -137,8 +137,11 @@ def load(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table:
             append(maps, side, live[at, FIRST], live[at, FIRST + 1], live[at, FIRST + 2], live[at, FIRST + 3])
             if live.shape[1] == MARKED_SIZE:
                 maps[side, gapless.MARK, maps[side, gapless.COUNT, 0] - 1] = live[at, FIRST + gapless.MARK]
-            if maps.shape[1] > gapless.FIRST_ALIKE:
+            if maps[side, gapless.COUNT, gapless.BY]:
                 chain(maps, side)
+            if maps.shape[1] > gapless.WATCHED:
+                element = maps[side, gapless.COUNT, 0] - 1
+                maps[side, gapless.ENTRY, element] = maps[side, gapless.WATCHED, element] = -1
             at = taken_back(live, at)
         at = lists[key, OPEN + side]
         while at >= 0:
@@ -164,8 +167,8 @@ def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table
             live[at, NEXT] = lists[key, LIVE + side]
             lists[key, LIVE + side] = at
             maps[side, gapless.HEAD, maps[side, gapless.KEY, element] & (maps.shape[2] - 1)] = -1
-            if maps.shape[1] > gapless.FIRST_ALIKE:
-                bucket = bucket_of(maps[side, gapless.START, element], maps.shape[2] - 1)
+            if maps[side, gapless.COUNT, gapless.BY]:
+                bucket = bucket_of(maps[side, maps[side, gapless.COUNT, gapless.BY], element], maps.shape[2] - 1)
                 maps[side, gapless.FIRST_ALIKE, bucket] = -1
         maps[side, gapless.COUNT, 0] = 0
         last = table.shape[1] - 1

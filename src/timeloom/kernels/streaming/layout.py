@@ -27,16 +27,23 @@ UNMATCHED, MATCHED, WAITING = range(3)
 """Marks of rows on sides whose rows without partner are asked for."""
 
 PAIRS, ROWS, PLANNED, DUE, WAITERS, BUFFERED, HANDLES, WHOLE, LATE = 0, 1, 2, 3, 4, 5, 7, 9, 11
-BEFORE, SCANS, GETNEXT, CANDIDATES, CURSOR, COMING, WANTED, FAR = range(13, 21)
-STATE_SIZE = 21
+BEFORE, SCANS, GETNEXT, CANDIDATES, CURSOR, COMING, WANTED, FAR, TO_REVIEW = range(13, 22)
+STATE_SIZE = 22
 """Where a run stands: pairs and single rows written; entries planned and due; waiting rows; for each side the fired
 rows in the buffer, the next handle, whether its rows come whole, and whether they are known only at their end; the
 instant before the one at work; what the scans have counted; the next event; how many events come at an instant, and how
-many pairs they may give; whether a row has come from near the ends of the axis, where sums must saturate."""
+many pairs they may give; whether a row has come from near the ends of the axis, where sums must saturate; and the first
+waiting row that must be looked at again, or -1."""
 
 WAITER, WITNESS, UNTIL, WAITING_SIDE = range(4)
+WAITER_SIZE = 4
 """Unmatched rows that nothing new can match, and their sides: each waits for a witness on the other side, which may
 match up to an instant."""
+
+NEXT_WAITER, LAST_WAITER, QUEUED = range(WAITER_SIZE, WAITER_SIZE + 3)
+ENTRY_SIZE = 7
+"""Those that wait for one witness form a list, and so do those that must be looked at again: the next one and the one
+before, or -1, and whether it is the second kind of list. Nothing of that is stored."""
 
 LEFT_BOUNDS, RIGHT_BOUNDS, LEFT_READY, RIGHT_READY, DECIDES, TIGHT, OPEN_LIMIT = 0, 8, 16, 18, 20, 22, 38
 RULE_SIZE = 40

@@ -51,7 +51,8 @@ from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.plain_sweep import sweep_plain
 from timeloom.kernels.streaming.planned_sweep import advance, wider
 from timeloom.kernels.streaming.scan import with_room
-from timeloom.kernels.streaming.unmatched import kept_sides, next_review, write_row
+from timeloom.kernels.streaming.unmatched import kept_sides, write_row
+from timeloom.kernels.streaming.waiting import relink
 from timeloom.model.ticks import MAX_TICK
 
 PLANS, WAITS, LAST_WORK = 4, 5, 6
@@ -100,6 +101,7 @@ def sweep_planned_keys(
         key, own = keys[number], events[bounds[number] : bounds[number + 1]]
         maps, table = load(lists, key, live, opened, maps, table)
         agenda, waiters = recall(lists, key, later, agenda, waiters, state)
+        relink(maps, waiters, state)
         table = admitted_rows(own, table, state, numbered)
         state[BEFORE], state[DUE] = lists[key, LAST_WORK], 0
         if until == MAX_TICK:
@@ -116,9 +118,7 @@ def sweep_planned_keys(
         live, opened, table = store(lists, key, live, opened, maps, table)
         later = put_off(lists, key, later, agenda, waiters, state)
         lists[key, LAST_WORK] = state[BEFORE]
-        next_due[key] = next_review(waiters, state[WAITERS])
-        if state[PLANNED]:
-            next_due[key] = min(next_due[key], agenda[HEAP, 0, TIME])
+        next_due[key] = agenda[HEAP, 0, TIME] if state[PLANNED] else MAX_TICK
         counts[0, number], counts[1, number] = state[PAIRS], state[ROWS]
     return pairs, rows, (live, opened, later), (maps, table, agenda, waiters)
 

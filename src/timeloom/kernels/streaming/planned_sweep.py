@@ -10,7 +10,7 @@ import numpy as np
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.agenda import more_room, take_due, write
-from timeloom.kernels.streaming.gapless import Cells, append, find, grown, has_room, remove_element
+from timeloom.kernels.streaming.gapless import Cells, append, chain_element, end_at, find, grown, has_room
 from timeloom.kernels.streaming.layout import (
     BEFORE,
     CHECK,
@@ -38,15 +38,19 @@ from timeloom.kernels.streaming.layout import (
     STARTING,
     TIME,
     TO,
+    TO_REVIEW,
     UNMATCHED,
+    UNTIL,
     WAITERS,
+    WAITING,
     WHAT,
     WHOLE,
 )
 from timeloom.kernels.streaming.pairs import ready
 from timeloom.kernels.streaming.scan import scan_with_care, with_room
 from timeloom.kernels.streaming.schedule import closing_instant, schedule
-from timeloom.kernels.streaming.unmatched import check, kept_sides, next_review, review, write_row
+from timeloom.kernels.streaming.unmatched import kept_sides, review, write_row
+from timeloom.kernels.streaming.waiting import begin_to_wait, changed, drop, queue
 from timeloom.model.ticks import MAX_TICK
 
 
@@ -78,12 +82,6 @@ def advance(
             busy, time = True, events[first, KNOWN]
         if state[PLANNED] and agenda[HEAP, 0, TIME] <= time:
             busy, time = True, agenda[HEAP, 0, TIME]
-        if waits:
-            rows = with_room(rows, state[ROWS], live_rows(maps) + 1)
-            next_due = next_review(waiters, state[WAITERS])
-            if next_due < time or (not busy and next_due == time and time < MAX_TICK):
-                review(next_due, maps, rules, waiters, state, rows)
-                continue
         if not busy:
             break
         last = first
@@ -97,7 +95,7 @@ def advance(
         while entries > agenda.shape[1]:
             agenda = more_room(agenda)
         state[DUE] = 0
-        move(events, first, last, time, closing, rules, union, maps, agenda, state)
+        move(events, first, last, time, closing, rules, union, maps, agenda, waiters, state)
         while state[PLANNED] and agenda[HEAP, 0, TIME] == time:
             take_due(agenda, state)
         if time == MAX_TICK:
@@ -105,12 +103,13 @@ def advance(
         if state[DUE]:
             if how != INNER:
                 rows = with_room(rows, state[ROWS], live_rows(maps) + 1)
-            pairs = fire(time, how, rules, union, maps, agenda, state, pairs, rows)
+            pairs = fire(time, how, rules, union, maps, agenda, waiters, state, pairs, rows)
             while waits and state[WAITERS] + live_rows(maps) > waiters.shape[1]:
                 waiters = wider(waiters)
             leave(time, kept, rules, maps, agenda, waiters, state, rows)
-        if waits and time < MAX_TICK:
-            review(time, maps, rules, waiters, state, rows)
+        if state[TO_REVIEW] >= 0 and time < MAX_TICK:
+            rows = with_room(rows, state[ROWS], live_rows(maps) + 1)
+            agenda = review(time, maps, rules, agenda, waiters, state, rows)
         state[BEFORE], first = time, last
     return maps, agenda, waiters, pairs, rows
 
@@ -140,6 +139,7 @@ def move(
     union: Cells,
     maps: Cells,
     agenda: Cells,
+    waiters: Cells,
     state: Cells,
 ) -> None:
     """Let the rows of one instant end, then start; a row that has left needs no end."""
@@ -152,9 +152,14 @@ def move(
             element = find(maps, side, handle)
             if element < 0:
                 continue
-            maps[side, gapless.END, element] = end
+            end_at(maps, side, element, end)
+            changed(side, element, maps, waiters, state)
         else:
             append(maps, side, handle, start, end, events[at, ID])
+            element = maps[side, gapless.COUNT, 0] - 1
+            maps[side, gapless.ENTRY, element] = maps[side, gapless.WATCHED, element] = -1
+            if maps[side, gapless.COUNT, gapless.BY]:
+                chain_element(maps, side, element)
         schedule(side, handle, start, end, time, has_ended, closing, rules, union, agenda, state)
 
 
@@ -181,6 +186,7 @@ def fire(
     union: Cells,
     maps: Cells,
     agenda: Cells,
+    waiters: Cells,
     state: Cells,
     pairs: Cells,
     rows: Cells,
@@ -192,7 +198,7 @@ def fire(
             element = find(maps, side, agenda[NOW, at, HANDLE])
             if element >= 0:
                 pairs = with_room(pairs, state[PAIRS], maps[1 - side, gapless.COUNT, 0])
-                scan_with_care(maps, side, element, time, how, rules, union, state, pairs, rows)
+                scan_with_care(maps, side, element, time, how, rules, union, waiters, state, pairs, rows)
     return pairs
 
 
@@ -207,7 +213,7 @@ def leave(
     state: Cells,
     rows: Cells,
 ) -> None:
-    """Look at the rows that nothing new can match; then let go of all rows that can match no more.
+    """Queue the rows that nothing new can match; then let go of all rows that can match no more.
 
     A look that was planned for a row that lasts comes too early for one that has ended: it has another one planned.
     """
@@ -215,13 +221,14 @@ def leave(
         side = agenda[NOW, at, SIDE]
         if kept[side] and agenda[NOW, at, WHAT] & CHECK:
             element = find(maps, side, agenda[NOW, at, HANDLE])
-            if element >= 0 and maps[side, gapless.MARK, element] == UNMATCHED:
+            if element >= 0 and maps[side, gapless.MARK, element] == WAITING:
+                if waiters[UNTIL, maps[side, gapless.ENTRY, element]] < time:
+                    queue(maps[side, gapless.ENTRY, element], maps, waiters, state)
+            elif element >= 0 and maps[side, gapless.MARK, element] == UNMATCHED:
                 start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
                 is_open = end == MAX_TICK and not state[WHOLE + side]
-                if closing_instant(side, start, end, is_open, state[LATE + 1 - side] != 0, rules) > time:
-                    continue
-                position = state[WAITERS]
-                state[WAITERS] += check(side, element, time, maps, rules, waiters, position, state, rows)
+                if closing_instant(side, start, end, is_open, state[LATE + 1 - side] != 0, rules) <= time:
+                    begin_to_wait(side, element, maps, waiters, state)
     for at in range(state[DUE]):
         if not agenda[NOW, at, WHAT] & EXPIRE:
             continue
@@ -231,4 +238,4 @@ def leave(
             continue
         if kept[side] and maps[side, gapless.MARK, element] != MATCHED:
             write_row(side, maps[side, gapless.NAME, element], time, state, rows)
-        remove_element(maps, side, element)
+        drop(side, element, maps, waiters, state)

@@ -7,7 +7,7 @@ from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.streaming import gapless
 from timeloom.kernels.streaming.certainty import newly_certain
 from timeloom.kernels.streaming.foresight import above, below
-from timeloom.kernels.streaming.gapless import Cells, remove_element
+from timeloom.kernels.streaming.gapless import Cells, bucket_of
 from timeloom.kernels.streaming.layout import (
     BEFORE,
     BUFFERED,
@@ -21,14 +21,16 @@ from timeloom.kernels.streaming.layout import (
     LEFT_BOUNDS,
     LEFT_READY,
     LEFT_SIDE,
-    MATCHED,
     PAIRS,
     RIGHT_SIDE,
     SCANS,
     SEMI,
+    TIGHT,
+    WHOLE,
 )
 from timeloom.kernels.streaming.pairs import NEVER, window
 from timeloom.kernels.streaming.unmatched import write_row
+from timeloom.kernels.streaming.waiting import drop, mark_matched
 from timeloom.model.ticks import MAX_TICK
 
 BUFFER = 32
@@ -132,6 +134,22 @@ def scan(maps: Cells, side: int, buffer: Cells, state: Cells, pairs: Cells) -> N
 
 
 @compiled
+def first_candidate(maps: Cells, side: int, element: int, time: int, rules: Cells, state: Cells) -> tuple[int, int]:
+    """The first row of the other side to look at as a partner, or -1; and what partners have in common, if anything.
+
+    Where partners start or end together, that is their start or end. An end that is not known has no partner yet.
+    """
+    other, by = 1 - side, maps[side, gapless.COUNT, gapless.BY]
+    start, end = maps[side, gapless.START, element], maps[side, gapless.END, element]
+    if by == 0:
+        return (0 if maps[other, gapless.COUNT, 0] else -1), 0
+    if by == gapless.END and end == MAX_TICK and time < MAX_TICK and not (state[WHOLE] and state[WHOLE + 1]):
+        return -1, 0
+    value = end if by == gapless.END else shifted(start, rules[0, TIGHT + 8 * side])
+    return maps[other, gapless.FIRST_ALIKE, bucket_of(value, maps.shape[2] - 1)], value
+
+
+@compiled
 def scan_with_care(
     maps: Cells,
     side: int,
@@ -140,24 +158,32 @@ def scan_with_care(
     how: int,
     rules: Cells,
     union: Cells,
+    waiters: Cells,
     state: Cells,
     pairs: Cells,
     rows: Cells,
 ) -> None:
     """The pairs of one row, where a union is looked at as a whole, or where rows are marked or leave."""
-    other, at, whole = 1 - side, 0, union.shape[0] > 0
+    other, whole, by = 1 - side, union.shape[0] > 0, maps[side, gapless.COUNT, gapless.BY]
     own_start, own_end = maps[side, gapless.START, element], maps[side, gapless.END, element]
     if maps[side, gapless.FIRED, element] == time:
         return
     maps[side, gapless.FIRED, element] = time
-    if whole:
-        start_low, start_high, end_low, end_high = 0, 0, 0, 0
-    else:
+    start_low, start_high, end_low, end_high = 0, 0, 0, 0
+    if not whole:
         latest = time - 1 if side == RIGHT_SIDE and rules[0, DECIDES] else time
         start_low, start_high, end_low, end_high = partners(maps, side, element, latest, rules)
-    while at < maps[other, gapless.COUNT, 0]:
+    at, value = first_candidate(maps, side, element, time, rules, state)
+    state[SCANS] += 1
+    while 0 <= at < maps[other, gapless.COUNT, 0]:
         start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
-        if not whole:
+        after = maps[other, gapless.NEXT_ALIKE, at] if by else at + 1
+        is_candidate = by == 0 or maps[other, by, at] == value
+        state[GETNEXT] += is_candidate
+        state[CANDIDATES] += is_candidate
+        if not is_candidate:
+            found = False
+        elif not whole:
             found = start_low <= start <= start_high and end_low <= end <= end_high
         elif maps[other, gapless.FIRED, at] == time:
             found = False
@@ -172,21 +198,22 @@ def scan_with_care(
             state[PAIRS] += 1
         if found and how != INNER and how != EVERY:
             left, right = (element, at) if side == LEFT_SIDE else (at, element)
-            gone = settle(maps, left, right, time, how, state, rows)
+            gone = settle(maps, left, right, time, how, waiters, state, rows)
             if gone and side == LEFT_SIDE:
                 return
-            at -= gone
-        at += 1
+            if gone and (by == 0 or after == maps[other, gapless.COUNT, 0]):
+                after = at
+        at = after
 
 
 @compiled
-def settle(maps: Cells, left: int, right: int, time: int, how: int, state: Cells, rows: Cells) -> bool:
+def settle(maps: Cells, left: int, right: int, time: int, how: int, waiters: Cells, state: Cells, rows: Cells) -> bool:
     """Note that both rows have a partner. For semi and anti the left one leaves; tell whether it did."""
     if how <= FULL:
-        maps[LEFT_SIDE, gapless.MARK, left] = MATCHED
-        maps[RIGHT_SIDE, gapless.MARK, right] = MATCHED
+        mark_matched(LEFT_SIDE, left, maps, waiters, state)
+        mark_matched(RIGHT_SIDE, right, maps, waiters, state)
         return False
     if how == SEMI:
         write_row(LEFT_SIDE, maps[LEFT_SIDE, gapless.NAME, left], time, state, rows)
-    remove_element(maps, LEFT_SIDE, left)
+    drop(LEFT_SIDE, left, maps, waiters, state)
     return True

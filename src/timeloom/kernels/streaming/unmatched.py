@@ -8,29 +8,38 @@ match a waiting one cannot be without a partner for certain, so neither leaves b
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.streaming import gapless
-from timeloom.kernels.streaming.gapless import Cells, find, remove_element
+from timeloom.kernels.streaming.agenda import more_room, push
+from timeloom.kernels.streaming.gapless import Cells, bucket_of, find
 from timeloom.kernels.streaming.layout import (
     ANTI,
+    CANDIDATES,
+    CHECK,
     EVERY,
     FULL,
+    GETNEXT,
     LEFT,
     LEFT_SIDE,
+    PLANNED,
     RIGHT,
     RIGHT_SIDE,
     ROW_INSTANT,
     ROW_NAME,
     ROW_SIDE,
     ROWS,
-    UNTIL,
+    SCANS,
+    TIGHT,
+    TO_REVIEW,
     WAITER,
-    WAITERS,
-    WAITING,
     WAITING_SIDE,
     WHOLE,
     WITNESS,
 )
 from timeloom.kernels.streaming.pairs import NEVER, possible_until
+from timeloom.kernels.streaming.waiting import drop, wait_for
 from timeloom.model.ticks import MAX_TICK
+
+SPREAD = 40503
+"""A number by which handles one after the other begin their search far apart."""
 
 
 @compiled
@@ -61,65 +70,70 @@ def possible_pair(side: int, element: int, other: int, time: int, maps: Cells, b
 
 
 @compiled
-def check(
-    side: int,
-    element: int,
-    time: int,
-    maps: Cells,
-    boxes: Cells,
-    waiters: Cells,
-    position: int,
-    state: Cells,
-    rows: Cells,
-) -> bool:
-    """Look for the row of the other side that may match this one longest; without one report this row.
+def find_witness(side: int, element: int, time: int, maps: Cells, rules: Cells, state: Cells) -> tuple[int, int]:
+    """A row of the other side that may still match this one, or -1, and up to when it may.
 
-    With one, this row waits at this position among the waiters; tell whether it does.
+    Where partners start together, or have ended together, only those are looked at. Where they must end together and
+    have not, any row will do that may: the search begins anywhere, so that not all rows wait for the same one. Else it
+    is the one that may match longest.
     """
-    witness, until = -1, NEVER
-    for at in range(maps[1 - side, gapless.COUNT, 0]):
-        last = possible_pair(side, element, at, time, maps, boxes, state)
-        if last > until:
-            witness, until = maps[1 - side, gapless.KEY, at], last
-    if until < time:
-        write_row(side, maps[side, gapless.NAME, element], time, state, rows)
-        remove_element(maps, side, element)
-        return False
-    maps[side, gapless.MARK, element] = WAITING
-    waiters[WAITER, position] = maps[side, gapless.KEY, element]
-    waiters[WITNESS, position] = witness
-    waiters[UNTIL, position] = until
-    waiters[WAITING_SIDE, position] = side
-    return True
+    other, by, start, end = (
+        1 - side,
+        maps[side, gapless.COUNT, gapless.BY],
+        maps[side, gapless.START, element],
+        maps[side, gapless.END, element],
+    )
+    count, witness, until, seen = maps[other, gapless.COUNT, 0], -1, NEVER, 0
+    chained = by == gapless.START or (by == gapless.END and end < MAX_TICK and (end <= time or state[WHOLE + other]))
+    if chained:
+        value = end if by == gapless.END else shifted(start, rules[0, TIGHT + 8 * side])
+        at = maps[other, gapless.FIRST_ALIKE, bucket_of(value, maps.shape[2] - 1)]
+        while at >= 0:
+            if maps[other, by, at] == value:
+                seen += 1
+                last = possible_pair(side, element, at, time, maps, rules, state)
+                if last > until:
+                    witness, until = at, last
+            at = maps[other, gapless.NEXT_ALIKE, at]
+    else:
+        begin = (maps[side, gapless.KEY, element] * SPREAD) % count if by and count else 0
+        for step in range(count):
+            at = begin + step if begin + step < count else begin + step - count
+            seen += 1
+            last = possible_pair(side, element, at, time, maps, rules, state)
+            if last > until:
+                witness, until = at, last
+            if by and until >= time:
+                break
+    state[SCANS] += 1
+    state[GETNEXT] += seen
+    state[CANDIDATES] += seen
+    return (witness, until) if until >= time else (-1, NEVER)
 
 
 @compiled
-def review(time: int, maps: Cells, boxes: Cells, waiters: Cells, state: Cells, rows: Cells) -> None:
-    """Look again at every waiting row whose witness can match no more at this instant."""
-    position = 0
-    while position < state[WAITERS]:
-        side = waiters[WAITING_SIDE, position]
-        element = find(maps, side, waiters[WAITER, position])
-        stays = element >= 0 and maps[side, gapless.MARK, element] == WAITING
-        if stays:
-            witness = find(maps, 1 - side, waiters[WITNESS, position])
-            last = NEVER
+def review(time: int, maps: Cells, rules: Cells, agenda: Cells, waiters: Cells, state: Cells, rows: Cells) -> Cells:
+    """Look at the rows that are queued: report those that nothing can match, and let others wait; answers the agenda.
+
+    A row is looked at again when its witness gives up although nothing happens, so that is planned.
+    """
+    while state[TO_REVIEW] >= 0:
+        entry = state[TO_REVIEW]
+        side = waiters[WAITING_SIDE, entry]
+        element, witness, until = find(maps, side, waiters[WAITER, entry]), -1, NEVER
+        if waiters[WITNESS, entry] >= 0:
+            witness = find(maps, 1 - side, waiters[WITNESS, entry])
             if witness >= 0:
-                last = possible_pair(side, element, witness, time, maps, boxes, state)
-            waiters[UNTIL, position] = last
-            if last < time:
-                stays = check(side, element, time, maps, boxes, waiters, position, state, rows)
-        if stays:
-            position += 1
-        else:
-            state[WAITERS] -= 1
-            waiters[:, position] = waiters[:, state[WAITERS]]
-
-
-@compiled
-def next_review(waiters: Cells, count: int) -> int:
-    """The first instant at which a witness gives up although nothing happens."""
-    instant = MAX_TICK
-    for position in range(count):
-        instant = min(instant, shifted(waiters[UNTIL, position], 1))
-    return instant
+                until = possible_pair(side, element, witness, time, maps, rules, state)
+        if until < time:
+            witness, until = find_witness(side, element, time, maps, rules, state)
+        if until < time:
+            write_row(side, maps[side, gapless.NAME, element], time, state, rows)
+            drop(side, element, maps, waiters, state)
+            continue
+        wait_for(entry, witness, until, maps, waiters, state)
+        if until < MAX_TICK - 1:
+            if state[PLANNED] == agenda.shape[1]:
+                agenda = more_room(agenda)
+            push(agenda, until + 1, CHECK, side, maps[side, gapless.KEY, element], state)
+    return agenda

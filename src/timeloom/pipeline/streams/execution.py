@@ -145,8 +145,8 @@ def held_back(stream: Stream, progress: Any) -> str:
     until = progress.watermark.isoformat(" ", "seconds").removesuffix("+00:00")
     return (
         f"Results that depend on the last {progress.behind} before the newest event are held back: all is certain up "
-        f"to the watermark, {until} UTC, and events may still come after it. They leave in a later run, once newer events "
-        "have come; nothing is lost."
+        f"to the watermark, {until} UTC, and events may still come after it. They leave in a later run, once newer "
+        "events have come; nothing is lost."
     )
 
 
