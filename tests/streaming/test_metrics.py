@@ -1,6 +1,6 @@
 """What is told of a running query: refused events of each side, and how far results are behind."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from timeloom.streaming import StreamMetrics
 from timeloom.streaming.intake import REASONS
@@ -47,8 +47,9 @@ def test_the_lag_is_that_of_results_behind_the_arrival_of_events():
     assert "1,200.0 s behind the newest event, lag 22.0 s" in metrics.words()
 
 
-def test_what_results_say_of_their_delay_is_kept():
+def test_the_delay_is_that_of_the_first_result_behind_its_instant():
     metrics = StreamMetrics()
     assert (metrics.delay, metrics.lag, metrics.behind) == (None, None, None)
-    metrics.take(told(0, None, "08:00:00", seconds=1, delay=1_500_000))
-    assert metrics.delay == timedelta(seconds=1.5)
+    left = datetime(2026, 3, 1, 0, 0, 1, tzinfo=UTC)
+    metrics.take(told(0, None, "08:00:00", seconds=1, first_at=int(left.timestamp() * 10**6)))
+    assert metrics.delay == timedelta(seconds=0.5)

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from timeloom.streaming.intake import REASONS
 
-OBSERVED, RESULTS, REFUSED, REFUSED_OF, DELAY = "timeloom", "results", "refused_", "refused_of_", "delay"
+OBSERVED, RESULTS, REFUSED, REFUSED_OF, FIRST_AT = "timeloom", "results", "refused_", "refused_of_", "first_at"
 """The metrics that a stream observes of itself: results, refused events by the number of their reason and by the side
-that they are of, and by how many microseconds a result left after its instant, at most."""
+that they are of, and the first instant of a result, in microseconds since 1970."""
 
 LATE = "late"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def observed(frame: Any, name: str = OBSERVED, *, sides: Sequence[str] | None = None) -> Any:
@@ -24,7 +25,7 @@ def observed(frame: Any, name: str = OBSERVED, *, sides: Sequence[str] | None = 
     name
         The name of the observation in ``observedMetrics``: ``results``; ``refused_1``, ``refused_2``, … with the
         events refused for each reason, which `StreamMetrics` puts into words; ``refused_of_left``, … with those of each
-        side; and ``delay``, how many microseconds of wall-clock time after its instant ``at`` a result left, at most.
+        side; and ``first_at``, the first instant ``at`` of a result, in microseconds since 1970.
     sides
         The streams whose refused events are told apart: by default ``left`` and ``right`` where results have their ids,
         and else none.
@@ -43,9 +44,8 @@ def observed(frame: Any, name: str = OBSERVED, *, sides: Sequence[str] | None = 
         if own in columns:
             quoted = "`" + own.replace("`", "``") + "`"
             reasons.append(F.count_if(refused & F.col(quoted).isNotNull()).alias(f"{REFUSED_OF}{side}"))
-    left_at = F.unix_micros(F.when(is_result, F.col("at")).cast("timestamp"))
-    delay = F.unix_micros(F.current_timestamp()) - F.min(left_at)
-    return frame.observe(name, F.count_if(is_result).alias(RESULTS), *reasons, delay.alias(DELAY))
+    first_at = F.min(F.unix_micros(F.when(is_result, F.col("at")).cast("timestamp")))
+    return frame.observe(name, F.count_if(is_result).alias(RESULTS), *reasons, first_at.alias(FIRST_AT))
 
 
 @dataclass
@@ -54,7 +54,8 @@ class StreamMetrics:
 
     ``events`` has a number for each source, ``reasons`` one for each reason for which events were refused, and
     ``refused_of`` one for each side that had some (an event without an id is of no side that could be told). The state
-    and the watermark are those of the last micro-batch.
+    and the watermark are those of the last micro-batch. ``delay`` is how long after its instant ``at`` a result of the
+    last micro-batch that had some left, at most, by the clock on the wall.
     """
 
     batches: int = 0
@@ -118,13 +119,13 @@ class StreamMetrics:
         rows = [int(source["numInputRows"] or 0) for source in told["sources"]]
         known = [*self.events, *[0] * (len(rows) - len(self.events))]
         self.events = [before + count for before, count in zip(known, rows, strict=True)]
-        self._take_metrics(told["observedMetrics"].get(OBSERVED))
         for state in told["stateOperators"][:1]:
             self.state_rows, self.state_bytes = int(state["numRowsTotal"]), int(state["memoryUsedBytes"])
         times = told["eventTime"]
         self.watermark = _later(self.watermark, times.get("watermark"))
         self.newest = _later(self.newest, times.get("max"))
         self._take_arrival(told)
+        self._take_metrics(told["observedMetrics"].get(OBSERVED))
         if "addBatch" not in told["durationMs"]:
             return False
         self.last_batch = told["batchId"]
@@ -154,8 +155,8 @@ class StreamMetrics:
             if name.startswith(REFUSED_OF) and count:
                 side = name.removeprefix(REFUSED_OF)
                 self.refused_of[side] = self.refused_of.get(side, 0) + int(count)
-        if metrics.get(DELAY) is not None:
-            self.delay = timedelta(microseconds=int(metrics[DELAY]))
+        if metrics.get(FIRST_AT) is not None and self._told is not None:
+            self.delay = self._told - (EPOCH + timedelta(microseconds=int(metrics[FIRST_AT])))
 
     def words(self) -> str:
         """One line for people."""
