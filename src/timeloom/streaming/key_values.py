@@ -99,7 +99,8 @@ class Keys:
         numbers = sorted(self._numbers.values()) if self.columns else []
         for side, kinds in self._types.items():
             own = [number for number in numbers if _fits(self._parts(number), kinds)]
-            numbers = [number for number in numbers if number not in set(own)]
+            known = set(own)
+            numbers = [number for number in numbers if number not in known]
             columns = {
                 f"key {at}": pa.array([self._part(number, at) for number in own], plain_type(kind))
                 for at, kind in enumerate(kinds)
