@@ -5,6 +5,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,23 @@ class Bench:
             pq.write_table(rows.slice(first, last - first), folder / f"{part}.parquet")
         return self.spark.read.parquet(str(folder))
 
-    def compare(self, case: str, ours: DataFrame, peers: dict[str, DataFrame], target: str, repeat: int = 3) -> None:
+    def compare(
+        self,
+        case: str,
+        ours: DataFrame,
+        peers: dict[str, DataFrame],
+        target: str,
+        repeat: int = 3,
+        sink: Callable[[DataFrame], Callable[[], None]] = run,
+    ) -> None:
         """Check that all have the same rows, find the best peer by one run each, and time it side by side, warm."""
         wanted = digest(ours)
-        found = {name: timed(run(peer), 1) for name, peer in peers.items()}
+        found = {name: timed(sink(peer), 1) for name, peer in peers.items()}
         best = min(found, key=lambda name: found[name])
         assert digest(peers[best]) == wanted, case
         for warming in (ours, peers[best]):
-            warm(run(warming))
-        mine, theirs = side_by_side(run(ours), run(peers[best]), repeat)
+            warm(sink(warming))
+        mine, theirs = side_by_side(sink(ours), sink(peers[best]), repeat)
         self.lines.append(Line(f"{case}: {wanted[0]:,} pairs", mine, best, theirs, target))
 
     def shuffled(self, frame: DataFrame) -> int:
@@ -218,6 +227,44 @@ def short(bench: Bench, size: int) -> None:
     print(f"  then {twice_bytes:,}, {twice_bytes / once_bytes:.2f} x (wanted: at most 2.2)")
 
 
+def small(bench: Bench, size: int) -> None:
+    """Few rows, the session warm: against the best bins of both kinds of join that Spark has for them."""
+    for rows in (10**3, 10**4, 10**5):
+        left, right = loaded(bench, rows, 10, (11, 12), domain=rows)
+        peers = bins(left, right, (40, 80, 160)) | bins(left, right, (40, 80, 160), "shuffle_hash")
+        bench.compare(f"{rows:,} x {rows:,}, duration 10", tl.join(left, right, columns=COLUMNS), peers, ">= 1 x", 9)
+
+
+def sinks(bench: Bench, size: int) -> None:
+    """The data that suit bins best, where users end: Parquet files, and counts of partners; and what cannot be less."""
+    for rows in (10**6 // size, 10**7 // size):
+        left, right = loaded(bench, rows, 10, (3, 4), domain=rows)
+        ours, peers = tl.join(left, right, columns=COLUMNS, strategy="slices"), bins(left, right, (40, 80))
+        ends: dict[str, Callable[[DataFrame], Callable[[], None]]] = {
+            "nowhere": run,
+            "to Parquet": lambda frame: partial(frame.write.mode("overwrite").parquet, str(bench.folder / "out")),
+            "counted": lambda frame: run(frame.groupBy("rid").count()),
+        }
+        for end, sink in ends.items():
+            bench.compare(f"{rows:,} x {rows:,}, duration 10, {end}", ours, peers, ">= 1.3 x", sink=sink)
+        counts = run(tl.count_join(left, right))
+        theirs = min(timed(ends["counted"](peer), 2) for peer in peers.values())
+        bench.lines.append(Line(f"{rows:,} x {rows:,}, count_join", timed(counts, 3), "bins, counted", theirs, ""))
+        floors(left, right, rows)
+
+
+def floors(left: DataFrame, right: DataFrame, rows: int) -> None:
+    """What no plan that goes through Python can save: rows into it, and as many rows as there are pairs in Spark."""
+    into = [mapped(side, swallow, "n long") for side in (left, right)]
+    pairs = left.sparkSession.range(20 * rows).selectExpr("id AS rid", "id + 1 AS sid")
+    for what, frame in (
+        ("read both inputs", left.unionAll(right.toDF(*left.columns))),
+        ("read them, into Python", into[0].unionAll(into[1])),
+        ("as many rows of two numbers as there are pairs", pairs),
+    ):
+        print(f"  {timed(run(frame), 3):6.2f} s  {what}")
+
+
 def long(bench: Bench, size: int) -> None:
     """A few rows that last as long as all data."""
     rows = 3 * 10**5 // size
@@ -244,7 +291,7 @@ def broadcast(bench: Bench, size: int) -> None:
         print(f"  broadcast: {bench.shuffled(ours):,} bytes shuffled")
 
 
-CASES = {"dense": dense, "short": short, "long": long, "broadcast": broadcast}
+CASES = {"dense": dense, "small": small, "short": short, "sinks": sinks, "long": long, "broadcast": broadcast}
 
 
 if __name__ == "__main__":

@@ -62,10 +62,11 @@ def main() -> None:
     """Run from the root of the repository: ``python -m benchmarks.bench_spark_neighbours``."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=2_000_000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--keys", type=int, nargs="*", default=[1000, 10, 1])
+    given = parser.parse_args()
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     try:
-        show("Neighbours in time on Spark", [as_of(spark, rows, keys) for keys in (1000, 10, 1)])
+        show("Neighbours in time on Spark", [as_of(spark, given.rows, keys) for keys in given.keys])
     finally:
         spark.stop()
 

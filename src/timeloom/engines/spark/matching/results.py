@@ -94,10 +94,13 @@ class JoinResult:
 
     @cached_property
     def runs(self) -> bool:
-        """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves."""
+        """Whether tasks return runs, which SQL writes out as pairs, or the pairs themselves.
+
+        Of small inputs they return pairs: Spark would take longer to plan and compile what writes them out.
+        """
         nullable = all(field.nullable for field in self.schema)
         inputs = self.inputs
-        plain = self.how == "inner" and nullable and not inputs.residual
+        plain = self.how == "inner" and nullable and not inputs.residual and not inputs.alone
         return plain and suits(inputs.spark, self.algorithm, inputs.parts, self.columns)
 
     @property
