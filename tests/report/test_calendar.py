@@ -71,6 +71,8 @@ def test_parts_of_time_hold_all_of_it(first, spread, axis):
 
 
 @given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+@example(0.0, 5e-324)
+@example(-1e-291, 1e-289)
 def test_number_axes_have_room_for_all(one, other):
     axis = Upward.over(min(one, other), max(one, other))
     assert all(-1e-6 <= axis.of(value) <= 100.000001 for value in (one, other, 0.0))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.order import distinct
 from timeloom.kernels.streaming.arrival import ACCEPTED
 from timeloom.kernels.streaming.foresight import NEAR_TICK
 from timeloom.kernels.streaming.gapless import Cells
@@ -57,7 +58,7 @@ class ManyKeys:
         swept, own = np.ascontiguousarray(cells[good][order]), own[order]
         given = swept[:, EVENT_HANDLE].copy()
         due = self.pools.keys if complete == FOREVER else self.pools.due(complete)
-        touched = np.union1d(own, due)
+        touched = distinct(np.concatenate([own, due]))
         found = self.pools.sweep(swept, np.append(np.searchsorted(own, touched), own.size), touched, complete)
         bad = refused(np.concatenate([cells[~good], swept]))
         used = len(cells) - sum(len(some.verdicts) for some in bad)

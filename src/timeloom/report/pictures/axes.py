@@ -37,6 +37,10 @@ class Across:
         ]
 
 
+_LEAST = 1e-290
+"""Below it numbers have too few digits left for a fifth of them to be one."""
+
+
 @dataclass(frozen=True)
 class Upward:
     """A number axis from bottom to top."""
@@ -49,7 +53,8 @@ class Upward:
     def over(cls, least: float, greatest: float, *, whole: bool = False) -> "Upward":
         """An axis that has room for these, begins at zero if it can, and has a little air above."""
         low, high = min(0.0, least), max(0.0, greatest)
-        step = _step((high - low) or 1.0, whole=whole)
+        spread = high - low
+        step = _step(spread if spread > _LEAST else 1.0, whole=whole)
         top = max(math.ceil(high * 1.04 / step), 1 if low == 0 else 0)
         return cls(math.floor(low / step) * step, top * step, step)
 
