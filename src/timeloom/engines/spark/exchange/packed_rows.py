@@ -76,8 +76,8 @@ class SideReader:
     def ticks(self, rows: pa.Table) -> RowTicks:
         """The ticks of rows, and where they must be present."""
         layout = self.layout
-        columns = [rows[layout.start], rows[layout.end]]
-        period = read_period(pa.table(columns, [layout.period.start, layout.period.end]), layout.period, layout.name)
+        columns = {layout.period.start: rows[layout.start], layout.period.end: rows[layout.end]}
+        period = read_period(pa.table(columns), layout.period, layout.name)
         ends, verdict = judge(period, self.policy)
         low, high = self.range.of(period.starts, ends)
         invalid = verdict != VALID
