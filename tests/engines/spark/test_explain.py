@@ -31,6 +31,10 @@ def calls(one: Any, other: Any, history: Any) -> "list[tuple[Any, ...]]":
         (tl.nearest, one, other, 2, {"on": "key"}),
         (tl.as_of, one, other, {"at": "start", "on": "key"}),
         (tl.sliding_windows, history, tl.Slide(1, 2), tl.Slide(1, 2), {"steps": 3}),
+        (tl.stab, one, 3, {}),
+        (tl.split, one, {"every": 4}),
+        *((verb, one, {"by": "key"}) for verb in (tl.lanes, tl.check)),
+        *((verb, one, other, {}) for verb in (tl.temporal_union, tl.temporal_intersect, tl.temporal_except)),
         (tl.pattern, {"a": one, "b": other}, [("a", "before", "b")], {"on": "key"}),
     ]
 

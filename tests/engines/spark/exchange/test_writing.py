@@ -17,6 +17,7 @@ from timeloom.engines.spark.exchange.packed_rows import RIGHT, SideLayout, SideR
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.exchange.undecided import FirstCopies
 from timeloom.engines.spark.exchange.writing import BlockWriter, MixedWriter
+from timeloom.engines.spark.slicing.cuts import Cuts
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange, tick_range
@@ -121,7 +122,7 @@ def test_of_rows_with_several_copies_the_first_can_be_had():
 def test_boundaries_reach_all_rows_of_a_partition(rows_per_batch):
     """They come with the first row, whatever batches and chunks the others are in."""
     starts = np.arange(100)
-    cuts = pa.array(['{"0": [50]}'] + [None] * 99, pa.string())
+    cuts = pa.array([Cuts({0: np.array([50])}).written()] + [None] * 99, pa.string())
     table = pa.table({"p0": starts, "p1": starts + 1, "cuts": cuts})
     reader = SideReader(LAYOUTS[0], Policy(), PartRange("left", cover(tl.relation("intersects").boxes())))
     writer = BlockWriter(0, reader, Slicing(2, 1), marked=True)
@@ -140,7 +141,7 @@ def test_rows_of_several_sources_may_come_together():
     ]
     columns = (("key", "p0", "p1", "p2"), ("key", "p0", "p1"))
     rows[0] = rows[0].append_column("p2", pa.array(["x", "y"]))
-    cuts = f'{{"{7 % TASKS}": [5]}}'
+    cuts = Cuts({7 % TASKS: np.array([5])}).written()
     mixed = pa.concat_tables(
         [table.append_column("source", pa.array([number] * table.num_rows)) for number, table in enumerate(rows)],
         promote_options="default",
