@@ -56,5 +56,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     if isinstance(value, list | tuple):
-        return "; ".join(_shown(part) for part in value)
+        return "; ".join(_shown(part) for part in value) or "none"
     return str(value)
