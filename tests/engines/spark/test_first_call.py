@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.spark_counters import JvmCalls
+from pyspark import cloudpickle
 
 import timeloom as tl
 
@@ -55,6 +56,19 @@ assert list(small(iter([pa.RecordBatch.from_pydict({"p0": [1, 2], "p1": [3, 4]})
 print(sorted({"numba", "llvmlite", "pyspark.sql.connect"} & set(sys.modules)))
 """
 
+UNNEEDED = {"pandas", "sqlglot"}
+"""What tasks of plain calls never need, and what takes a fresh worker as long to load as the compiler."""
+
+AS_A_WORKER = f"""
+import pickle, sys
+from pathlib import Path
+import pyarrow as pa
+for file in sorted(Path(sys.argv[1]).glob("*.task")):
+    rows = pa.ipc.open_stream(file.with_suffix(".arrow")).read_all()
+    list(pickle.loads(file.read_bytes())(iter(rows.to_batches())))
+    print(file.stem, sorted({UNNEEDED} & set(sys.modules)))
+"""
+
 
 @pytest.fixture(scope="module")
 def sides(spark, tmp_path_factory):
@@ -96,3 +110,24 @@ def test_plans_and_so_the_ui_call_tasks_by_name(sides):
 def test_tasks_that_choose_cuts_or_gather_a_small_side_do_without_the_compiler():
     done = subprocess.run([sys.executable, "-c", SAMPLING], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_tasks_load_what_they_need_only(sides, tmp_path, monkeypatch):
+    sent = []
+
+    def remembered(frame, task, schema):
+        sent.append((frame, task))
+        return asked(frame, task, schema)
+
+    asked = type(sides[0]).mapInArrow
+    monkeypatch.setattr(type(sides[0]), "mapInArrow", remembered)
+    for name in IN_ONE_TASK:
+        CALLS[name][0](*sides)
+        frame, task = sent.pop()
+        rows = frame.toArrow()
+        with pa.ipc.new_stream(tmp_path / f"{name}.arrow", rows.schema) as stream:
+            stream.write_table(rows)
+        (tmp_path / f"{name}.task").write_bytes(cloudpickle.dumps(task))
+    command = [sys.executable, "-c", AS_A_WORKER, str(tmp_path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert sorted(told) == sorted(f"{name} []" for name in IN_ONE_TASK)

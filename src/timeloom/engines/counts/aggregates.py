@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.counts.counting import Counting, Sums, Totals
 from timeloom.engines.counts.partners import of_partners
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.timelines.measure_values import decimals, double_values, integer_halves, masked, mean_type, takes
@@ -44,7 +45,7 @@ class LimbSums(NamedTuple):
 def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Measure) -> pa.Array:
     """Aggregate a right column for each left row. Nulls do not take part; over no values the result is null."""
     if wanted.column is None:
-        return pa.array(counts)
+        return from_numpy(counts)
     array = values_of(right, wanted.column)
     if not takes(array.type, wanted):
         raise _unfit(array.type, wanted)
@@ -55,7 +56,7 @@ def aggregate(counting: Counting, counts: Numbers, right: pa.Table, wanted: Meas
         return of_partners(counting, counts, array, wanted)
     present = present_values(counting, counts, array)
     if combination == COUNT:
-        return pa.array(present)
+        return from_numpy(present)
     if combination in (VARIANCE, DEVIATION):
         found = masked(_variances(counting, present, array), present < 2)
         return found if combination == VARIANCE else pc.sqrt(found)
@@ -88,7 +89,7 @@ def values_of(right: pa.Table, name: str) -> pa.Array:
 
 def present_values(counting: Sums, counts: Numbers, array: pa.Array) -> Numbers:
     """How many values that are not null each left row has."""
-    return counting.sums(np.asarray(array.is_valid()).astype(np.int64)) if array.null_count else counts
+    return counting.sums(to_numpy(array.is_valid()).astype(np.int64)) if array.null_count else counts
 
 
 def limb_sums(counting: Sums, array: pa.Array, wanted: Measure) -> list[LimbSums]:
@@ -106,7 +107,7 @@ def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) 
     What is looked for is the least code, where codes are positions in sorted order.
     """
     try:
-        order = np.asarray(pc.sort_indices(array)).astype(np.int64)
+        order = to_numpy(pc.sort_indices(array)).astype(np.int64)
     except pa.ArrowException as error:
         raise _unfit(array.type, wanted) from error
     codes = np.empty(len(array), np.int64)
@@ -117,7 +118,7 @@ def extreme(counting: Totals, array: pa.Array, wanted: Measure, *, least: bool) 
     missing = found == NONE
     positions = np.where(missing, 0, found if least else last - found)
     rows = np.zeros_like(positions) if last < 0 else order[positions]
-    return pc.take(array, pa.array(rows, mask=missing))
+    return pc.take(array, from_numpy(rows, mask=missing))
 
 
 def _of_doubles(counting: Totals, present: Numbers, array: pa.Array, wanted: Measure, *, mean: bool) -> pa.Array:

@@ -16,6 +16,7 @@ from timeloom.engines.spark.sequenced.groups_at_once import sessions_of
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.timelines.grouped import Grouped
@@ -66,21 +67,21 @@ class Merging:
 
     def __call__(self, rows: Received) -> Found:
         """Merge the rows of a task."""
-        table = rows.table.append_column(SLICE, pa.array(rows.slices))
+        table = rows.table.append_column(SLICE, from_numpy(rows.slices))
         grouped = Grouped.of(table, rows.starts, rows.ends, [*self.by, SLICE])
         assert grouped.fold is not None
         pieces = kernel.coalesce(grouped.starts, grouped.ends)
         changes = np.diff(pieces.starts // grouped.fold.width, prepend=-1, append=-1) != 0
         outermost = (changes[:-1] | changes[1:]) & (rows.slices[pieces.rows] > 0)
         starts, ends = grouped.fold.unfold(pieces.starts), grouped.fold.unfold(pieces.ends)
-        return Found(table.take(pa.array(pieces.rows)), starts, ends, outermost)
+        return Found(table.take(from_numpy(pieces.rows)), starts, ends, outermost)
 
 
 def merged(by: tuple[str, ...], table: pa.Table, starts: Ticks, ends: Ticks) -> tuple[pa.Table, Ticks, Ticks]:
     """Merge periods of equal groups."""
     grouped = Grouped.of(table, starts, ends, list(by))
     pieces = kernel.coalesce(grouped.starts, grouped.ends)
-    rows = table.take(pa.array(pieces.rows))
+    rows = table.take(from_numpy(pieces.rows))
     if grouped.fold is None:
         return rows, pieces.starts, pieces.ends
     return rows, grouped.fold.unfold(pieces.starts), grouped.fold.unfold(pieces.ends)

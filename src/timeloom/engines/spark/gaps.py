@@ -14,6 +14,7 @@ from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.ticks import Ticks
@@ -71,10 +72,10 @@ class InnerGaps:
 
     def __call__(self, rows: Received) -> Found:
         """Find the gaps of a task, then the extents of its slices."""
-        table = rows.table.append_column(SLICE, pa.array(rows.slices))
+        table = rows.table.append_column(SLICE, from_numpy(rows.slices))
         by = [*self.by, SLICE]
         timed = np.flatnonzero(rows.starts < rows.ends)
-        inner, starts, ends = gaps_of(table.take(pa.array(timed)), rows.starts[timed], rows.ends[timed], by, None)
+        inner, starts, ends = gaps_of(table.take(from_numpy(timed)), rows.starts[timed], rows.ends[timed], by, None)
         groups, count = group_keys(table, by)
         leaders, low, high = np.full(count, -1), np.full(count, NO_TIME[0]), np.full(count, NO_TIME[1])
         leaders[groups] = np.arange(groups.size)
@@ -82,7 +83,7 @@ class InnerGaps:
         np.maximum.at(high, groups, rows.ends)
         wanted = leaders >= 0
         wanted[wanted] &= self.windowed | (rows.slices[leaders[wanted]] > 0)
-        extents = table.take(pa.array(leaders[wanted]))
+        extents = table.take(from_numpy(leaders[wanted]))
         is_open = np.arange(starts.size + extents.num_rows) >= starts.size
         return Found(
             pa.concat_tables([inner, extents]),
@@ -112,7 +113,7 @@ def gaps_of(
     low, high, groups = grouped.spans()
     free = subtract(low, high, cover(grouped.starts, grouped.ends), 1)
     leaders = np.zeros(free.rows.size, np.int64) if grouped.fold is None else grouped.leaders[groups[free.rows]]
-    named = table.take(pa.array(leaders))
+    named = table.take(from_numpy(leaders))
     if grouped.fold is None:
         return named, free.starts, free.ends
     return named, grouped.fold.unfold(free.starts), grouped.fold.unfold(free.ends)

@@ -13,6 +13,7 @@ from timeloom.engines.spark.columns.arrow_types import arrow_schema
 from timeloom.engines.spark.columns.faults import admitted_in_task, answer
 from timeloom.engines.spark.columns.ticks import PeriodColumns, literal
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.instants import instant_ticks, stabbed
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.tables.verdicts import VALID
@@ -77,4 +78,4 @@ class StabTask:
             table = pa.Table.from_batches([batch]).rename_columns(self.names)
             rows = admitted_in_task(table, self.period, "input", self.policy, "stab")
             active = stabbed(rows.starts, rows.ends, self.instants, threads=1)
-            yield from rows.table.filter(pa.array(active)).rename_columns(batch.schema.names).to_batches()
+            yield from rows.table.filter(from_numpy(active)).rename_columns(batch.schema.names).to_batches()

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.resources.threads import in_parallel
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import whole
 
@@ -53,7 +54,7 @@ class Source:
 def positions(rows: Rows) -> pa.Array:
     """Row positions for Arrow; NO_ROW becomes null."""
     missing = rows == NO_ROW
-    return pa.array(rows, mask=missing) if missing.any() else pa.array(rows)
+    return from_numpy(rows, mask=missing) if missing.any() else from_numpy(rows)
 
 
 def build(columns: Sequence[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, threads: int) -> pa.Table:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.resources.threads import in_parallel
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.key_types import as_key, common_type, comparable
 from timeloom.engines.tables.ticks import whole
 from timeloom.errors import InvalidInputError
@@ -86,14 +87,14 @@ def numbered_alike(columns: list[pa.ChunkedArray], threads: int = 1) -> tuple[li
         low = min((extent["min"].as_py() for extent in extents), default=0)
         high = max((extent["max"].as_py() for extent in extents), default=0)
         if high - low < 4 * sum(map(len, columns)) + 1024:
-            return [_from_zero(np.asarray(whole(column)), low) for column in columns], high - low + 1
+            return [_from_zero(to_numpy(whole(column)), low) for column in columns], high - low + 1
     encoded = in_parallel([partial(_encoded, column) for column in columns], threads)
     values = [each.dictionary for each in encoded]
     together = pc.dictionary_encode(pa.concat_arrays(values)) if len(values) > 1 else encoded[0]
     codes = [_codes(each) for each in encoded]
     first = len(values[0])
     for at in range(1, len(values)):
-        renumbered = np.append(np.asarray(together.indices)[first : first + len(values[at])], NO_KEY)
+        renumbered = np.append(to_numpy(together.indices)[first : first + len(values[at])], NO_KEY)
         codes[at] = renumbered[codes[at]].astype(np.int64)
         first += len(values[at])
     return codes, max(1, len(together.dictionary))
@@ -105,7 +106,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def _codes(encoded: pa.DictionaryArray) -> Keys:
-    return np.asarray(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64)
+    return to_numpy(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64)
 
 
 def _all_crossed(found: "list[tuple[list[Keys], int]]", rows: list[int]) -> tuple[list[Keys], int]:

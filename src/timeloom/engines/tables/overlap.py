@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.model.ticks import FOREVER, Axis
@@ -36,5 +37,5 @@ def overlap_length(left: Endpoints, right: Endpoints, absent: NDArray[np.bool_],
 
 def span_column(ticks: Ticks, axis: Axis, null: "NDArray[np.bool_] | None" = None) -> pa.Array:
     """Numbers of ticks as a column: integers, days for dates, durations for timestamps."""
-    column = pa.array(ticks, pa.int64(), mask=null)
+    column = from_numpy(ticks, pa.int64(), mask=null)
     return column if axis in (Axis.INTEGER, Axis.DATE) else column.cast(pa.duration("us"))

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.key_types import plain
 from timeloom.errors import InvalidInputError
 
@@ -21,7 +22,7 @@ def take_rows(table: pa.Table, rows: pa.Array) -> pa.Table:
 
 def chosen_rows(table: pa.Table, chosen: "NDArray[np.bool_]") -> pa.Table:
     """The rows of a table that are marked."""
-    return take_rows(table, pa.array(np.flatnonzero(chosen)))
+    return take_rows(table, from_numpy(np.flatnonzero(chosen)))
 
 
 def taken(column: "pa.Array | pa.ChunkedArray", rows: pa.Array, name: str) -> "pa.Array | pa.ChunkedArray":

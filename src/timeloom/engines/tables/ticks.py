@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.instant_values import instant_tick
 from timeloom.engines.tables.one_column import interval_parts, is_interval, read_ranges
 from timeloom.errors import InvalidInputError, UsageError, shown
@@ -124,19 +125,19 @@ def column_ticks(
     array = whole(column) if isinstance(column, pa.ChunkedArray) else column
     null = np.zeros(len(array), np.bool_)
     if array.null_count:
-        null = np.asarray(array.is_null())
+        null = to_numpy(array.is_null())
         array = pc.fill_null(
             array, pa.scalar(0, pa.int32() if pa.types.is_date32(array.type) else pa.int64()).cast(array.type)
         )
     if kind.axis is Axis.INTEGER:
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")
-        return np.asarray(array.cast(pa.int64())), null
+        return to_numpy(array.cast(pa.int64())), null
     if pa.types.is_date32(array.type):
-        return np.asarray(array.view(pa.int32())).astype(np.int64), null
+        return to_numpy(array.view(pa.int32())).astype(np.int64), null
     if kind.axis is Axis.DATE:
-        return _days_of_milliseconds(np.asarray(array.view(pa.int64())), truncate=truncate), null
-    raw = np.asarray(array.view(pa.int64()))
+        return _days_of_milliseconds(to_numpy(array.view(pa.int64())), truncate=truncate), null
+    raw = to_numpy(array.view(pa.int64()))
     unit = array.type.unit
     if unit == "ns":
         return _microseconds_of_nanoseconds(raw, truncate=truncate), null

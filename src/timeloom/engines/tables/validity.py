@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import Restore, require_columns
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
@@ -62,11 +63,11 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
         warnings.warn(told, DroppedRowsWarning, stacklevel=_callers_level())
     kept, rejected = np.flatnonzero(verdict == VALID), np.flatnonzero(kept_apart)
     return Admitted(
-        take_rows(table, pa.array(kept)),
+        take_rows(table, from_numpy(kept)),
         starts[kept],
         ends[kept],
         ticks,
-        rejected_rows(take_rows(table, pa.array(rejected)), verdict[rejected], period),
+        rejected_rows(take_rows(table, from_numpy(rejected)), verdict[rejected], period),
     )
 
 
@@ -74,7 +75,12 @@ def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table
     """The rejected rows with their reasons."""
     reasons = reason_texts(period)
     name = free_name("reason", rows.column_names)
-    return rows.append_column(name, pa.array([reasons[code] for code in verdict.tolist()], pa.string()))
+    texts = (
+        pa.array([reasons[code] for code in verdict.tolist()], pa.string())
+        if verdict.size
+        else pa.nulls(0, pa.string())
+    )
+    return rows.append_column(name, texts)
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

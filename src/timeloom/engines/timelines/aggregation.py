@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.resources.threads import aside, in_parallel
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.timelines.grouped import Grouped, Rows
@@ -38,7 +39,7 @@ def measured(
     """
     wanted = table.select(sorted({measure.column for measure in measures if measure.column is not None}))
     whole = rows.size == table.num_rows and np.array_equal(rows, np.arange(rows.size))
-    source = Source(wanted if whole else take_rows(wanted, pa.array(rows)))
+    source = Source(wanted if whole else take_rows(wanted, from_numpy(rows)))
     ours: dict[Any, list[Measure]] = {}
     theirs: dict[Any, list[Measure]] = {}
     for measure in measures:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.joins.key_axis import Fold
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.keys import Keys, group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import taken
@@ -86,7 +87,7 @@ class Grouped:
         """The grouping columns and the period columns of result periods that lie on the folded axis."""
         found: dict[str, Any] = {}
         if self.fold is not None:
-            leaders = pa.array(self.leaders[starts // self.fold.width])
+            leaders = from_numpy(self.leaders[starts // self.fold.width])
             found = {name: taken(table[name], leaders, name) for name in by}
             starts, ends = self.fold.unfold(starts), self.fold.unfold(ends)
         return found | writer.columns(starts, ends)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.resources.threads import aside
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.tables.validity import admit
@@ -27,7 +28,7 @@ def lanes_table(table: pa.Table, request: LanesRequest, threads: int = 1) -> tup
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, list(request.by))
     settle = partial(by_values, admitted.table, settled=[*request.by, *request.period.columns])
     found = aside(lanes_of, grouped.starts, grouped.ends, grouped.groups, threads, settle)
-    return admitted.table.append_column(request.name, pa.array(found, pa.int64())), admitted.rejected
+    return admitted.table.append_column(request.name, from_numpy(found, pa.int64())), admitted.rejected
 
 
 def lanes_of(

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import Ticks
 from timeloom.model.aggregates import AGGREGATES, Takes
@@ -29,7 +30,7 @@ MEAN_PLACES = 4
 
 def masked(values: NDArray[np.generic], missing: NDArray[np.bool_]) -> pa.Array:
     """A column with nulls where values are missing."""
-    return pa.array(values, mask=missing) if missing.any() else pa.array(values)
+    return from_numpy(values, mask=missing) if missing.any() else from_numpy(values)
 
 
 def takes(kind: pa.DataType, measure: Measure) -> bool:
@@ -61,11 +62,11 @@ def integer_halves(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks | N
         high = upper + (lower < 0)
         return lower, high if high.any() else None
     if pa.types.is_uint64(kind):
-        lower = np.asarray(pc.fill_null(column, 0)).view(np.int64)
+        lower = to_numpy(pc.fill_null(column, 0)).view(np.int64)
         return lower, (lower < 0).astype(np.int64) if (lower < 0).any() else None
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_duration(kind):
         whole = column.cast(pa.int64())
-        return np.asarray(pc.fill_null(whole, 0) if whole.null_count else whole), None
+        return to_numpy(pc.fill_null(whole, 0) if whole.null_count else whole), None
     raise unfit(kind, measure)
 
 
@@ -82,7 +83,7 @@ def _decimal_words(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks]:
     words = np.frombuffer(column.buffers()[1] or b"", np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     lower, upper = np.ascontiguousarray(words[::2]), np.ascontiguousarray(words[1::2])
     if column.null_count:
-        null = np.asarray(column.is_null())
+        null = to_numpy(column.is_null())
         lower[null] = upper[null] = 0
     return lower, upper
 
@@ -116,25 +117,25 @@ def decimals(
     words = np.empty((lower.size, 2), np.int64)
     words[:, 0], words[:, 1] = lower, upper
     whole = pa.Array.from_buffers(kind, lower.size, [None, pa.py_buffer(words)])
-    return pc.if_else(pa.array(missing), pa.scalar(None, kind), whole) if missing.any() else whole
+    return pc.if_else(from_numpy(missing), pa.scalar(None, kind), whole) if missing.any() else whole
 
 
 def order_codes(column: pa.Array, measure: Measure) -> Ticks:
     """Integers in the order of the values; codes of nulls mean nothing. Not-a-number is the greatest, as in SQL."""
     kind = column.type
     if pa.types.is_uint64(kind):
-        return np.asarray(pc.fill_null(column, 0)).view(np.int64) ^ np.int64(MIN_TICK)
+        return to_numpy(pc.fill_null(column, 0)).view(np.int64) ^ np.int64(MIN_TICK)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return integer_halves(column, measure)[0]
     if pa.types.is_temporal(kind) and kind.bit_width in (32, 64):
         whole = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
-        return np.asarray(pc.fill_null(whole, 0))
+        return to_numpy(pc.fill_null(whole, 0))
     if pa.types.is_floating(kind):
         values = double_values(column) + 0.0
         bits = values.view(np.int64)
         return np.where(np.isnan(values), MAX_TICK, np.where(bits < 0, bits ^ np.int64(MAX_TICK), bits))
     try:
-        order = np.asarray(pc.sort_indices(column))
+        order = to_numpy(pc.sort_indices(column))
     except pa.ArrowException as error:
         raise unfit(kind, measure) from error
     codes = np.empty(len(column), np.int64)

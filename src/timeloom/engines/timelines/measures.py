@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.resources.memory import require_room
 from timeloom.engines.resources.threads import chunks, in_parallel
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.key_types import comparable, plain_values
 from timeloom.engines.tables.keys import NO_KEY, numbered
 from timeloom.engines.tables.taking import taken
@@ -45,7 +46,7 @@ LISTED_BYTES = 24
 def evaluate(sweep: Sweep, measures: Sequence[Measure], column: pa.Array | None) -> dict[str, pa.Array]:
     """Compute measures of one column for each period of the timeline; what they share is computed once."""
     if column is None:
-        return {measure.name: pa.array(sweep.counts()) for measure in measures}
+        return {measure.name: from_numpy(sweep.counts()) for measure in measures}
     task = Task(sweep, plain_values(column))
     return {measure.name: _measured(task, measure) for measure in measures}
 
@@ -61,7 +62,7 @@ def _measured(task: Task, measure: Measure) -> pa.Array:
 
 
 def _count(task: Task, measure: Measure) -> pa.Array:
-    return pa.array(task.present)
+    return from_numpy(task.present)
 
 
 def _sum(task: Task, measure: Measure) -> pa.Array:
@@ -149,7 +150,7 @@ def _count_distinct(task: Task, measure: Measure) -> pa.Array:
         codes, count = numbered(comparable(pa.chunked_array([task.column]), str(measure.column)))
     except InvalidInputError as error:
         raise unfit(task.kind, measure) from error
-    return pa.array(distinct(task.sweep.line, task.sweep.arranged(codes.astype(np.int32), NO_KEY), count))
+    return from_numpy(distinct(task.sweep.line, task.sweep.arranged(codes.astype(np.int32), NO_KEY), count))
 
 
 def _listed(sweep: Sweep, wanted: NDArray[np.bool_]) -> tuple[Ticks, NDArray[np.int32]]:
@@ -172,9 +173,9 @@ def _collect(task: Task, measure: Measure) -> pa.Array:
             f"aggregate {measure.name!r}: the lists would hold {rows.size:,} values, more than fit into one column; "
             "use a window (within=) or groups (by=) and collect them one at a time"
         )
-    values = taken(task.column, pa.array(rows), str(measure.column))
-    empty = pa.array(offsets[1:] == offsets[:-1])
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values, mask=empty)
+    values = taken(task.column, from_numpy(rows), str(measure.column))
+    empty = from_numpy(offsets[1:] == offsets[:-1])
+    return pa.ListArray.from_arrays(from_numpy(offsets.astype(np.int32)), values, mask=empty)
 
 
 def _called(task: Task, measure: Measure) -> pa.Array:
@@ -182,7 +183,7 @@ def _called(task: Task, measure: Measure) -> pa.Array:
     assert callable(measure.function)
     offsets, rows = _listed(task.sweep, task.valid)
     try:
-        values = pc.take(task.column, pa.array(rows)).to_numpy(zero_copy_only=False)
+        values = pc.take(task.column, from_numpy(rows)).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
         raise unfit(task.kind, measure) from error
     results: list[object] = []

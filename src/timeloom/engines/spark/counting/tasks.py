@@ -20,6 +20,7 @@ from timeloom.engines.spark.counting.parts import Part, part_values
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.tasks import Matcher, batch_rows, one_of_each, problem_of
 from timeloom.engines.spark.slicing.join_parts import JoinPart
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.keys import group_keys
 from timeloom.kernels.counts.dominance_extremes import NONE
 from timeloom.kernels.counts.top_k import top_rows, top_rows_by_group
@@ -41,7 +42,7 @@ class Best:
         """The rows, with all that equal the k-th: another task may have fewer."""
         if not self.by:
             return top_rows(counts, self.k, all_ties=True)
-        rows = pa.array(left.rows)
+        rows = from_numpy(left.rows)
         groups, _ = group_keys(pa.table({name: held.source.take(name, rows) for name in self.by}), list(self.by))
         return top_rows_by_group(counts, groups, self.k, all_ties=True)
 
@@ -74,14 +75,14 @@ class CountTask:
         counting = cache(partial(Counting, problem, self.boxes))
         counts = counts_by(self.algorithm, problem, counting)
         values = _right_values(held, self.measures, self.packed[1])
-        found = [pa.array(counts), *(aggregate(counting(), counts, values, measure) for measure in self.measures)]
+        found = [from_numpy(counts), *(aggregate(counting(), counts, values, measure) for measure in self.measures)]
         rows = left.rows
         if self.best is not None:
             kept = self.best.rows(held, left, counts)
-            rows, found = rows[kept], [column.take(pa.array(kept)) for column in found]
+            rows, found = rows[kept], [column.take(from_numpy(kept)) for column in found]
         size = batch_rows(held)
         for first in range(0, rows.size, size):
-            at = pa.array(rows[first : first + size])
+            at = from_numpy(rows[first : first + size])
             taken = [held.source.take(f"p{position}", at).combine_chunks() for position in self.packed[0].values()]
             yield pa.RecordBatch.from_arrays([*taken, *(column.slice(first, size) for column in found)], self.names)
 
@@ -103,9 +104,9 @@ class PartialCountTask:
             counts = counting.counts()
             values = _right_values(held, [part.measure for part in self.parts], self.packed)
             parts = [part_values(part, counting, counts, values) for part in self.parts]
-            some = pa.array(np.flatnonzero(counts))
-            keys = [held.source.take(name, pa.array(left.rows)).combine_chunks() for name in self.matcher.left.keys]
-            columns = [pa.array(left.starts), pa.array(left.ends), *keys, pa.array(counts), *parts]
+            some = from_numpy(np.flatnonzero(counts))
+            keys = [held.source.take(name, from_numpy(left.rows)).combine_chunks() for name in self.matcher.left.keys]
+            columns = [from_numpy(left.starts), from_numpy(left.ends), *keys, from_numpy(counts), *parts]
             yield pa.RecordBatch.from_arrays([column.take(some) for column in columns], self.names)
 
 
@@ -150,16 +151,16 @@ class JoinPartCounting:
 def _in_order(held: JoinRows, names: Sequence[str]) -> PackedSide:
     """The right rows by start, end and the values of some columns; those that have no order leave it as it is."""
     right = held.right
-    rows = pa.array(right.rows)
+    rows = from_numpy(right.rows)
     columns = {name: held.source.take(name, rows) for name in names}
     table = pa.table({name: column for name, column in columns.items() if not pa.types.is_nested(column.type)})
-    table = table.append_column("start", pa.array(right.starts)).append_column("end", pa.array(right.ends))
+    table = table.append_column("start", from_numpy(right.starts)).append_column("end", from_numpy(right.ends))
     sorting = [(name, "ascending") for name in ("start", "end", *table.column_names[:-2])]
-    return right.take(np.asarray(pc.sort_indices(table, sorting)))
+    return right.take(to_numpy(pc.sort_indices(table, sorting)))
 
 
 def _right_values(held: JoinRows, measures: Iterable[Measure], packed: dict[str, int]) -> pa.Table:
     """The right columns that are aggregated, under their own names."""
-    rows = pa.array(held.right.rows)
+    rows = from_numpy(held.right.rows)
     names = dict.fromkeys(measure.column for measure in measures if measure.column is not None)
     return pa.table({name: held.source.take(f"p{packed[name]}", rows) for name in names})

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
 BLOCKS = "task int, source int, slice int, since bigint, until bigint, block binary"
@@ -22,6 +23,8 @@ CHUNK_BYTES = 64 << 20
 _FIELDS = pa.schema(
     [(TASK, pa.int32()), ("source", pa.int32()), ("slice", pa.int32()), ("since", pa.int64()), ("until", pa.int64())]
 )
+
+_DTYPES = (np.int32, np.int32, np.int32, np.int64, np.int64)
 
 
 class Destination(NamedTuple):
@@ -47,7 +50,7 @@ class Block(NamedTuple):
 def block_row(rows: pa.Table, source: int, at: Destination) -> pa.RecordBatch:
     """A block as a row of Spark's."""
     numbers = (at.task, source, *at[1:])
-    arrays = [pa.array([number], field.type) for number, field in zip(numbers, _FIELDS, strict=True)]
+    arrays = [from_numpy(np.array([number], dtype)) for number, dtype in zip(numbers, _DTYPES, strict=True)]
     return pa.RecordBatch.from_arrays([*arrays, ipc_column(rows)], names=[*_FIELDS.names, BLOCK])
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from timeloom.engines.spark.columns.faults import admitted_in_task
 from timeloom.engines.spark.exchange.routing import Positions, RowTicks
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.keys import Keys, shared_keys
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
@@ -71,7 +72,7 @@ class SideReader:
         if self.policy.on_invalid != "drop":
             return rows
         kept = admitted(rows, self.layout, self.policy)[0]
-        return rows if kept.size == rows.num_rows else rows.take(pa.array(kept))
+        return rows if kept.size == rows.num_rows else rows.take(from_numpy(kept))
 
     def ticks(self, rows: pa.Table) -> RowTicks:
         """The ticks of rows, and where they must be present."""
@@ -163,7 +164,7 @@ class JoinRows:
 
 
 def _side(source: Source, rows: Positions, bits: NDArray[np.int8], layout: SideLayout, policy: Policy) -> PackedSide:
-    at = pa.array(rows)
+    at = from_numpy(rows)
     table = pa.table({name: source.take(name, at) for name in dict.fromkeys((layout.start, layout.end))})
     kept, starts, ends, _ = admitted(table, layout, policy)
     kept = rows if kept.size == rows.size else rows[kept]
@@ -174,14 +175,14 @@ def admitted(table: pa.Table, layout: SideLayout, policy: Policy) -> tuple[Posit
     """Judge the packed rows of a side: positions and ticks of the valid ones. The log tells of dropped ones."""
     period = layout.period
     position = f"{period.start} {period.end} row"
-    rows = pa.array(np.arange(table.num_rows, dtype=np.int32))
+    rows = from_numpy(np.arange(table.num_rows, dtype=np.int32))
     periods = pa.table({period.start: table[layout.start], period.end: table[layout.end], position: rows})
     found = admitted_in_task(periods, period, layout.name, policy, "the join")
-    return np.asarray(found.table[position].combine_chunks()), found.starts, found.ends, found.ticks
+    return to_numpy(found.table[position]), found.starts, found.ends, found.ticks
 
 
 def _key_table(source: Source, rows: Positions, slices: NDArray[np.int32], layout: SideLayout) -> pa.Table:
-    at = pa.array(rows)
+    at = from_numpy(rows)
     columns = [source.take(column, at) for column in layout.keys]
     names = [f"k{number}" for number in range(len(columns))]
-    return pa.table([*columns, pa.array(slices[rows])], names=[*names, "slice"])
+    return pa.table([*columns, from_numpy(slices[rows])], names=[*names, "slice"])

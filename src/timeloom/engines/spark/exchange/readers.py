@@ -11,6 +11,7 @@ from timeloom.engines.spark.exchange.packed_rows import RIGHT, Packed
 from timeloom.engines.spark.exchange.prefilter import STREAM
 from timeloom.engines.spark.exchange.routing import Bits
 from timeloom.engines.spark.exchange.writing import BITS
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.kernels.slicing.copies import END_HERE, ONLY, START_HERE
 
 
@@ -39,7 +40,7 @@ def _unmarked(rows: pa.Table) -> tuple[pa.Table, Bits]:
     """The rows of a block, and their bits; where nothing is cut, each row has one copy."""
     if BITS not in rows.column_names:
         return rows, np.full(rows.num_rows, ONLY, np.int8)
-    return rows.drop_columns([BITS]), np.asarray(rows[BITS].combine_chunks())
+    return rows.drop_columns([BITS]), to_numpy(rows[BITS])
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.packing import Packing
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import RIGHT, Reader, SideLayout, admitted
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.kernels.slicing.copies import FIRST, SOLE
 from timeloom.model.policy import Policy
 
@@ -29,7 +30,7 @@ class FirstCopies:
         for packed in self.reader.read(batches):
             chosen = np.flatnonzero((packed.bits & (RIGHT | SOLE | FIRST)) == (side | FIRST))
             table = packed.table.select(list(dict.fromkeys([self.layout.start, self.layout.end, *self.names])))
-            yield from _ticked(table.take(pa.array(chosen)), self.layout, self.policy, self.names)
+            yield from _ticked(table.take(from_numpy(chosen)), self.layout, self.policy, self.names)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,6 @@ def undecided_schema(side: JudgedFrame, packing: Packing) -> T.StructType:
 def _ticked(rows: pa.Table, layout: SideLayout, policy: Policy, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """The valid rows with their ticks."""
     kept, starts, ends, _ = admitted(rows, layout, policy)
-    valid = rows if kept.size == rows.num_rows else rows.take(pa.array(kept))
-    columns = [pa.array(starts), pa.array(ends), *(valid[name] for name in names)]
+    valid = rows if kept.size == rows.num_rows else rows.take(from_numpy(kept))
+    columns = [from_numpy(starts), from_numpy(ends), *(valid[name] for name in names)]
     yield from pa.table(columns, ["start", "end", *names]).to_batches()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.spark.exchange.blocks import block_row, chunks
@@ -17,6 +16,7 @@ from timeloom.engines.spark.slicing.cuts import CUTS, Cuts
 from timeloom.engines.spark.slicing.sharing import content
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 
 KEY = "key"
 """The column with the hash of a row's key, or of its group; without it, all rows are in one bucket."""
@@ -65,17 +65,17 @@ class BlockWriter:
     def _routed(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
         keys = None
         if KEY in rows.column_names:
-            keys, rows = np.asarray(rows[KEY].combine_chunks()), rows.drop_columns([KEY])
+            keys, rows = to_numpy(rows[KEY]), rows.drop_columns([KEY])
         ticks = self.reader.ticks(rows) if cuts.bounds else None
-        dealing = Dealing(self.source, lambda chosen: content(rows.take(pa.array(chosen))))
+        dealing = Dealing(self.source, lambda chosen: content(rows.take(from_numpy(chosen))))
         found = routed(rows.num_rows, keys, ticks, cuts, self.slicing, dealing)
-        arranged = rows if len(found.destinations) == 1 else rows.take(pa.array(found.rows))
+        arranged = rows if len(found.destinations) == 1 else rows.take(from_numpy(found.rows))
         for number, destination in enumerate(found.destinations):
             first, last = found.edges[number : number + 2]
             if first < last:
                 block = arranged.slice(first, last - first)
                 if self.marked and destination.slice:
-                    block = block.append_column(BITS, pa.array(found.bits[first:last]))
+                    block = block.append_column(BITS, from_numpy(found.bits[first:last]))
                 yield block_row(block, self.source, destination)
 
 
@@ -89,9 +89,9 @@ class MixedWriter:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of one partition."""
         for table, cuts in _with_cuts(batches):
-            sources = np.asarray(table[SOURCE].combine_chunks())
+            sources = to_numpy(table[SOURCE])
             for writer, names in zip(self.writers, self.columns, strict=True):
-                mine = table.select(list(names)).filter(pa.array(sources == writer.source))
+                mine = table.select(list(names)).filter(from_numpy(sources == writer.source))
                 yield from writer.written(mine, cuts)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from timeloom.engines.joins.forward_scan import Scan
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.tasks import Matcher
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.kernels.slicing import run_windows as windows
 
 WINDOW = 11
@@ -75,13 +76,13 @@ class RunTask:
             rows = {False: owners[batches.rows[runs]], True: others[stretches(lows, highs)]}
             firsts = batches.firsts[runs] - np.repeat(lows, np.diff(edges))
             columns = [
-                pa.array(np.full(lows.size, scan.driver.flip)),
-                _lists(offsets[False], pa.array(firsts.astype(np.int32))),
-                _lists(offsets[False], pa.array(batches.counts[runs].astype(np.int32))),
+                from_numpy(np.full(lows.size, scan.driver.flip)),
+                _lists(offsets[False], from_numpy(firsts.astype(np.int32))),
+                _lists(offsets[False], from_numpy(batches.counts[runs].astype(np.int32))),
             ]
             for side, position in self.columns:
                 is_driven = (side == "left") == scan.driver.flip
-                values = held.source.take(f"p{position}", pa.array(rows[is_driven])).combine_chunks()
+                values = held.source.take(f"p{position}", from_numpy(rows[is_driven])).combine_chunks()
                 columns.append(_lists(offsets[is_driven], values))
             yield pa.RecordBatch.from_arrays(columns, names=names(len(self.columns)))
 
@@ -112,4 +113,4 @@ def stretches(lows: Numbers, highs: Numbers) -> Numbers:
 
 
 def _lists(offsets: Numbers, values: pa.Array) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+    return pa.ListArray.from_arrays(from_numpy(offsets.astype(np.int32)), values)

@@ -22,6 +22,7 @@ from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.inputs import JoinInputs
 from timeloom.engines.spark.matching.tasks import Matcher, batch_rows, one_of_each
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.gather import NO_ROW, positions
 from timeloom.kernels.slicing.copies import FIRST, SOLE
 from timeloom.model.naming import OutputColumn
@@ -71,16 +72,16 @@ class FateTask:
     ) -> Iterator[pa.RecordBatch]:
         """Reports with their rows, or of periods and keys that have matched."""
         layout = self.matcher.right if side == "right" else self.matcher.left
-        count, at = rows.rows.size, pa.array(rows.rows)
+        count, at = rows.rows.size, from_numpy(rows.rows)
         carried = at if matched is not None else positions(np.full(count, NO_ROW, np.int32))
         arrays = [
-            pa.array(np.full(count, side == "right")),
-            pa.array(rows.starts),
-            pa.array(rows.ends),
+            from_numpy(np.full(count, side == "right")),
+            from_numpy(rows.starts),
+            from_numpy(rows.ends),
             *(held.source.take(name, at).combine_chunks() for name in layout.keys),
             *(held.source.take(name, rows).combine_chunks() for name, rows in self._read_at(side, at)),
-            pa.array(np.full(count, matched is not None)),
-            pa.array(np.ones(count, np.bool_) if matched is None else matched[rows.rows]),
+            from_numpy(np.full(count, matched is not None)),
+            from_numpy(np.ones(count, np.bool_) if matched is None else matched[rows.rows]),
             *(held.source.take(name, carried).combine_chunks() for name in self.columns),
         ]
         names = [*REPORT, *key_names(len(layout.keys)), *read_names(self.read), *FATE, *self.columns]

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from timeloom.engines.spark.columns.faults import FAULT, judged
 from timeloom.engines.spark.exchange.blocks import BLOCK, Block, ipc_column, received
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.keys import NO_KEY, Keys, shared_keys
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.kernels.order import distinct
@@ -78,10 +79,10 @@ class Arrivals:
         blocks = [block for block in received(batches) if block.destination.slice > 1]
         for number in range(len(self.tables)):
             part = self._part(number, blocks, _timed)
-            begun = pa.array(np.flatnonzero(part.starts >= part.since))
-            found = _earliest(part.keys.take(begun).append_column(START, pa.array(part.starts).take(begun)))
+            begun = from_numpy(np.flatnonzero(part.starts >= part.since))
+            found = _earliest(part.keys.take(begun).append_column(START, from_numpy(part.starts).take(begun)))
             if found.num_rows:
-                tables = pa.array(np.full(found.num_rows, number))
+                tables = from_numpy(np.full(found.num_rows, number))
                 yield pa.RecordBatch.from_arrays([ipc_column(found.append_column(TABLE, tables))], names=[BLOCK])
 
     def _judged(self, rows: pa.Table, table: ChainTable) -> pa.Table:
@@ -105,7 +106,7 @@ def _placed(block: Block) -> pa.Table:
     """The rows of a block, with the slice to which they were sent."""
     rows = block.rows
     for name, number in zip((SLICE, SINCE, UNTIL), block.destination[1:], strict=True):
-        rows = rows.append_column(name, pa.array(np.full(rows.num_rows, number, np.int64)))
+        rows = rows.append_column(name, from_numpy(np.full(rows.num_rows, number, np.int64)))
     return rows
 
 
@@ -156,9 +157,9 @@ def _marked(part: Part, firsts: pa.Table, slices: "list[int]") -> Part:
 
 def _next_starts(firsts: pa.Table, number: int) -> pa.Table:
     """The first start of each key after a slice, as if it were seen in this one."""
-    later = firsts.filter(pa.array(numbers(firsts, SLICE) > number))
+    later = firsts.filter(from_numpy(numbers(firsts, SLICE) > number))
     at = later.schema.get_field_index(SLICE)
-    return _earliest(later.set_column(at, SLICE, pa.array(np.full(later.num_rows, number))))
+    return _earliest(later.set_column(at, SLICE, from_numpy(np.full(later.num_rows, number))))
 
 
 def _earliest(rows: pa.Table) -> pa.Table:
@@ -169,7 +170,7 @@ def _earliest(rows: pa.Table) -> pa.Table:
     ordered = ids[order]
     first = np.ones(order.size, np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
-    return rows.take(pa.array(order[first & (ordered != NO_KEY)]))
+    return rows.take(from_numpy(order[first & (ordered != NO_KEY)]))
 
 
 def _together(tables: Sequence[pa.Table]) -> pa.Table:

@@ -23,6 +23,7 @@ from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns, numbers
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
@@ -167,7 +168,7 @@ class Delivery:
         if self.order_by is not None:
             order = _order(table, self.order_by)
             table = table.take(order)
-            starts, ends, slices = (column[np.asarray(order)] for column in (starts, ends, slices))
+            starts, ends, slices = (column[to_numpy(order)] for column in (starts, ends, slices))
         kept = [name for name in table.column_names if name not in (START, END, TRUE_START, TRUE_END)]
         return Received(table.select(kept), starts, ends, slices, blocks[0].destination.task)
 

@@ -18,6 +18,7 @@ from timeloom.engines.spark.cluster.workers import InTurn, Piped, mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, block_row, received
 from timeloom.engines.spark.sequenced.rows import SLICE, Delivery, Received, Writer
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.kernels.order import distinct
 
@@ -50,12 +51,12 @@ class SliceTask:
         if rows is None:
             return
         found = self.find(rows)
-        table = found.table.append_column(START, pa.array(found.starts)).append_column(END, pa.array(found.ends))
+        table = found.table.append_column(START, from_numpy(found.starts)).append_column(END, from_numpy(found.ends))
         firsts = (rows.task - np.maximum(numbers(table, SLICE) - 1, 0)) % self.delivery.tasks
         table = table.drop_columns(SLICE)
-        yield from _blocks(table.filter(pa.array(~found.open)), rows.task, FINISHED)
+        yield from _blocks(table.filter(from_numpy(~found.open)), rows.task, FINISHED)
         for task in distinct(firsts[found.open]).tolist():
-            yield from _blocks(table.filter(pa.array(found.open & (firsts == task))), task, OPEN)
+            yield from _blocks(table.filter(from_numpy(found.open & (firsts == task))), task, OPEN)
 
 
 @dataclass(frozen=True)

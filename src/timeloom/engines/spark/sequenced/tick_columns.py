@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from timeloom.engines.spark.columns.faults import NO_TIME, Judgement
 from timeloom.engines.spark.exchange.routing import RowTicks
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.ticks import Ticks
 
 START, END = "start", "end"
@@ -33,8 +33,8 @@ class TickColumns:
 
 def numbers(table: pa.Table, name: str) -> Ticks:
     """A column of numbers without nulls."""
-    return np.asarray(table[name].combine_chunks())
+    return to_numpy(table[name])
 
 
 def _filled(ticks: pa.ChunkedArray, missing: int) -> Ticks:
-    return np.asarray((pc.fill_null(ticks, missing) if ticks.null_count else ticks).combine_chunks())
+    return to_numpy((pc.fill_null(ticks, missing) if ticks.null_count else ticks).combine_chunks())

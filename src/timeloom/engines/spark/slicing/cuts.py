@@ -15,6 +15,7 @@ from timeloom.engines.spark.slicing.sample import SAMPLED
 from timeloom.engines.spark.slicing.sharing import Grid
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.ticks import Ticks
 
 CUTS = "cuts"
@@ -85,7 +86,7 @@ class CutTask:
         """The sampled rows that must be present somewhere."""
         size = sample_size(self.slicing.slices)
         table = least_ranked(batches, size, _SAMPLE)
-        source, start, end, key, rank = (np.asarray(table[name].combine_chunks()) for name in SAMPLED)
+        source, start, end, key, rank = (to_numpy(table[name]) for name in SAMPLED)
         low, high = np.empty(start.size, np.int64), np.empty(start.size, np.int64)
         for number, found in enumerate(self.ranges):
             mine = source == number

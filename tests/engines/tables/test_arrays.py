@@ -1,0 +1,36 @@
+"""Columns of numbers and arrays of numbers are the same numbers, with and without nulls, offsets and pieces."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
+
+DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(st.data())
+def test_there_and_back(dtype, data):
+    values = data.draw(arrays(dtype, st.integers(0, 20), elements={"allow_nan": False} if dtype[0] == "f" else None))
+    skipped = data.draw(st.integers(0, len(values)))
+    column = from_numpy(values)
+    assert column.equals(pa.array(values))
+    assert to_numpy(column.slice(skipped)).tolist() == values[skipped:].tolist()
+    pieces = pa.chunked_array([column.slice(skipped), column.slice(0, skipped)], column.type)
+    assert to_numpy(pieces).tolist() == [*values[skipped:].tolist(), *values[:skipped].tolist()]
+    mask = data.draw(arrays("bool", len(values)))
+    assert from_numpy(values, mask=mask).equals(pa.array(values, mask=mask))
+
+
+def test_what_is_not_plain_is_left_to_arrow():
+    days = np.array(["2024-01-01", "2024-01-02"], "M8[D]")
+    assert from_numpy(days).equals(pa.array(days))
+    assert to_numpy(pa.array(days)).tolist() == days.tolist()
+    assert from_numpy(np.array([1, 2]), pa.int32()).equals(pa.array([1, 2], pa.int32()))
+    assert to_numpy(pa.array([1.5, None])).tolist()[0] == 1.5
+    assert from_numpy(np.arange(6)[::2]).to_pylist() == [0, 2, 4]
+    assert not to_numpy(pa.array([1, 2])).flags.writeable
