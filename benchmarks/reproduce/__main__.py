@@ -29,6 +29,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--scale", choices=SCALES, default="small", metavar="small|full")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder of the report")
     parser.add_argument("--again", action="store_true", help="run what has a result already, too")
+    parser.add_argument("--minutes", type=float, default=10, help="the most that a figure may take (default 10)")
     parser.add_argument(
         "--evidence", type=Path, metavar="docs/evidence.md", help="write the summary into this page, too"
     )
@@ -52,7 +53,8 @@ def main() -> None:
 def report(figures: list[Figure], asked: argparse.Namespace) -> None:
     """Run, write the page and the JSON beside it, and print the summary."""
     made_on = machine()
-    results = list(run_all(figures, asked.scale, asked.output / "results", again=asked.again))
+    folder = asked.output / "results"
+    results = list(run_all(figures, asked.scale, folder, again=asked.again, minutes=asked.minutes))
     told = {"machine": made_on, "scale": asked.scale, "figures": [_as_json(*one) for one in results]}
     (asked.output / "report.json").write_text(json.dumps(told, indent=1))
     (asked.output / "report.html").write_text(page(results, made_on, asked.scale), encoding="utf-8")

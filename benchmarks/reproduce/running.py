@@ -1,5 +1,6 @@
 """Experiments one after the other, each in a process of its own; results are kept, so that a run can go on."""
 
+import ast
 import hashlib
 import json
 import subprocess
@@ -20,14 +21,28 @@ ROOT = Path(__file__).parents[2]
 
 
 @cache
-def state_of_code() -> str:
-    """A hash of all that is measured and of all that measures; results of other code are made anew."""
+def state_of_code(module: str) -> str:
+    """A hash of all that is measured and of all that measures it; results of other code are made anew.
+
+    That is Timeloom, and what the experiment's module imports of the benchmarks: another figure does not matter.
+    """
     found = hashlib.sha256()
-    for folder in (ROOT / "benchmarks", Path(timeloom.__file__).parent):
-        for file in sorted(folder.rglob("*.py")):
-            found.update(str(file.relative_to(folder)).encode())
-            found.update(file.read_bytes())
+    for file in (*sorted(Path(timeloom.__file__).parent.rglob("*.py")), *sorted(imported(module, set()))):
+        found.update(file.name.encode())
+        found.update(file.read_bytes())
     return found.hexdigest()[:16]
+
+
+def imported(module: str, seen: set[Path]) -> set[Path]:
+    """The files of a module of the benchmarks, and of those that it imports."""
+    file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    if module.startswith("benchmarks.") and file.exists() and file not in seen:
+        seen.add(file)
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
+                    imported(name, seen)
+    return seen
 
 
 def measure(figure: Figure, scale: str) -> dict[str, Any]:
@@ -35,7 +50,7 @@ def measure(figure: Figure, scale: str) -> dict[str, Any]:
     record, began = Record(), time.perf_counter()
     figure.run(record, figure.sizes[scale])
     spent = time.perf_counter() - began
-    return {**record.as_json(), "scale": scale, "spent": round(spent, 2), "code": state_of_code()}
+    return {**record.as_json(), "scale": scale, "spent": round(spent, 2), "code": state_of_code(figure.run.__module__)}
 
 
 def kept(figure: Figure, scale: str, folder: Path) -> dict[str, Any] | None:
@@ -44,26 +59,31 @@ def kept(figure: Figure, scale: str, folder: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     found: dict[str, Any] = json.loads(file.read_text())
-    return found if found["code"] == state_of_code() and found["verdict"] != "failed" else None
+    return found if found["code"] == state_of_code(figure.run.__module__) and found["verdict"] != "failed" else None
 
 
-def run_alone(figure: Figure, scale: str, folder: Path) -> dict[str, Any]:
+def run_alone(figure: Figure, scale: str, folder: Path, minutes: float) -> dict[str, Any]:
     """Run one experiment in a process of its own and keep the result; a failure is a result, too."""
     file = folder / f"{figure.name}.{scale}.json"
     command = [sys.executable, "-m", "benchmarks.reproduce", "--paper", figure.paper, "--figure", figure.number]
-    done = subprocess.run(
-        [*command, "--scale", scale, "--alone", str(file)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if done.returncode == 0:
+    command += ["--scale", scale, "--alone", str(file)]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=minutes * 60)
+        told = "" if done.returncode == 0 else "\n".join(done.stderr.strip().splitlines()[-4:])
+    except subprocess.TimeoutExpired:
+        told = f"not ended after {minutes:g} minutes, which --minutes allows each figure"
+    if not told:
         found: dict[str, Any] = json.loads(file.read_text())
         return found
-    told = "\n".join(done.stderr.strip().splitlines()[-4:])
-    failed = {**Record(reason=told).as_json(), "verdict": "failed", "scale": scale, "spent": 0, "code": state_of_code()}
+    code = state_of_code(figure.run.__module__)
+    failed = {**Record(reason=told).as_json(), "verdict": "failed", "scale": scale, "spent": 0, "code": code}
     file.write_text(json.dumps(failed))
     return failed
 
 
-def run_all(figures: list[Figure], scale: str, folder: Path, *, again: bool) -> Iterator[tuple[Figure, dict[str, Any]]]:
+def run_all(
+    figures: list[Figure], scale: str, folder: Path, *, again: bool, minutes: float = 10
+) -> Iterator[tuple[Figure, dict[str, Any]]]:
     """Results in order, with a bar that tells which experiment is under way."""
     folder.mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -72,5 +92,5 @@ def run_all(figures: list[Figure], scale: str, folder: Path, *, again: bool) -> 
         for figure in figures:
             progress.update(task, description=f"{figure.paper} {figure.number}")
             found = None if again else kept(figure, scale, folder)
-            yield figure, found or run_alone(figure, scale, folder)
+            yield figure, found or run_alone(figure, scale, folder, minutes)
             progress.advance(task)

@@ -9,7 +9,7 @@ from benchmarks.reproduce.contest import AnswersDifferError, Contest
 from benchmarks.reproduce.figures import PAPERS, SCALES, Record
 from benchmarks.reproduce.machine import machine
 from benchmarks.reproduce.registry import chosen, figures
-from benchmarks.reproduce.running import kept, measure, run_all
+from benchmarks.reproduce.running import imported, kept, measure, run_all
 
 FIGURES = figures()
 
@@ -52,6 +52,19 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     assert file.stat().st_mtime_ns == written
     file.write_text(json.dumps({**first, "code": "another"}))
     assert kept(figure, "tiny", tmp_path) is None
+
+
+def test_a_figure_that_takes_too_long_is_told_as_such(tmp_path):
+    (figure,) = chosen("dip", "example")
+    ((_, result),) = run_all([figure], "tiny", tmp_path, again=False, minutes=0.0001)
+    assert result["verdict"] == "failed"
+    assert "not ended after 0.0001 minutes" in result["reason"]
+
+
+def test_results_are_made_anew_only_if_what_they_depend_on_has_changed():
+    depends = {file.stem for file in imported("benchmarks.reproduce.dip_data_sets", set())}
+    assert {"dip_data_sets", "dip_joins", "dip_ways", "histories", "interval_joins", "blocks", "contest"} <= depends
+    assert depends.isdisjoint({"counting", "thesis", "page"})
 
 
 def test_a_figure_that_fails_is_told_as_such(tmp_path):
