@@ -69,7 +69,8 @@ def run_alone(figure: Figure, scale: str, folder: Path, minutes: float) -> dict[
     command += ["--scale", scale, "--alone", str(file)]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=minutes * 60)
-        told = "" if done.returncode == 0 else "\n".join(done.stderr.strip().splitlines()[-4:])
+        words = "\n".join(done.stderr.strip().splitlines()[-4:])
+        told = "" if done.returncode == 0 else words or f"its process ended with {done.returncode}"
     except subprocess.TimeoutExpired:
         told = f"not ended after {minutes:g} minutes, which --minutes allows each figure"
     if not told:
