@@ -12,6 +12,7 @@ from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.model.markup import fact_table
 from timeloom.model.options import checked
 from timeloom.model.period import PeriodLike
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.stab_forest.arrivals import Arrivals, Order
 from timeloom.stab_forest.description import Array, described, event_arrays, held
 from timeloom.stab_forest.handle import Handle
@@ -214,10 +215,9 @@ class StabForest(Queries):
             The event's id.
         """
         shared = self._shared
-        if payload is None:
-            event = shared.append_next(start, end)
-            if event is not None:
-                return event
+        plain = shared.arrivals.axis is INTEGER and payload is None and shared.payload is None
+        if plain and type(start) is type(end) is int and MIN_TICK <= start < end <= MAX_TICK:
+            return shared.append(start, end)
         return shared.adopt(*one_event(start, end, shared.arrivals.axis), payload)
 
     @overload

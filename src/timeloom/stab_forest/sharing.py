@@ -30,8 +30,6 @@ from timeloom.stab_forest.view import ForestView
 T = TypeVar("T")
 
 BUFFER = 4096
-"""Events wait for a query, or until there are so many times this, and as many as are indexed: that is built in bulk."""
-
 PATIENCE, COPIED_PER_SECOND = 0.001, 2e9
 """A writer waits this many seconds, and one for so many bytes of the index, before it makes a copy."""
 
@@ -135,38 +133,17 @@ class SharedIndex:
                 self.index = self.index.copied()
         return self.index
 
-    def append_next(self, start: Any, end: Any) -> int | None:
-        """Accept one event of integers that has an end and comes in order, as most do; None if it must be looked at.
-
-        Written out in one piece: whoever appends a million events pays for every call beneath.
-        """
-        if type(start) is not int or type(end) is not int:
-            return None
-        with self.lock:
-            arrivals, event = self.arrivals, self.events
-            last = arrivals.last_start
-            if (start > last or (start == last and end >= arrivals.last_end)) and start < end < FOREVER:
-                starts = arrivals.starts
-                plain = arrivals.axis is INTEGER and self.payload is None and self.journal is None
-                if starts and plain and event % BUFFER:
-                    starts.append(start)
-                    arrivals.ends.append(end)
-                    arrivals.last_start, arrivals.last_end = start, end
-                    self.events = event + 1
-                    return event
-        return None
-
     def append(self, start: int, end: int) -> int:
         """Accept one event."""
         with self.lock:
-            event, arrivals = self.events, self.arrivals
+            event = self.events
             if event >= MAX_ROWS:
                 raise no_more_ids()
-            arrivals.accept(event, start, end)
+            self.arrivals.accept(event, start, end)
             self.events = event + 1
             if self.journal is not None:
                 self.journal.operations.append((ADD, start, end))
-            if not event % BUFFER and arrivals.due and len(arrivals) >= len(self.index):
+            if event % BUFFER == 0 and self.arrivals.due:
                 self.settle()
             return event
 
