@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from timeloom.model.names import ALL_NAMES, relation
@@ -75,6 +75,15 @@ def told(found: list, events: list[list[tuple]] | None) -> tuple:
     numbered=st.booleans(),
     restarts=st.sets(st.integers(0, 4)),
     far=st.sampled_from([None, 1, 3]),
+)
+@example(
+    given=[([], [], None), ([], [], None), ([(0, 0, 0, True)], [], None), ([], [], 0)],
+    wanted=relation("meets"),
+    how="inner",
+    arrivals=(EVENTS, EVENTS),
+    numbered=False,
+    restarts=set(),
+    far=3,
 )
 def test_the_answers_of_a_join_for_each_key(given, wanted, how, arrivals, numbered, restarts, far):
     kind = {"every": True} if how == "every" else {"how": how}

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.errors import StorageError
+from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
@@ -120,18 +121,20 @@ class KeyedJoin(Guarded):
 
     @guarded
     def used_ids(self, side: int) -> Ids:
-        """The ids, or numbers, of a side's rows that are open or may still match, and of events held back."""
+        """The ids, or numbers, of a side's rows that are open or may still match, and of held events; each once."""
         parts = [join.used_ids(side) for join in self._joins.values()]
         if self._many is not None:
             held = self._many.intake.sides[side].held
             numbers = self._many.numbered
             parts += [self._many.pools.rows(side, numbers=numbers), held.row_numbers if numbers else held.ids]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
     @guarded
     def held_ids(self, side: int) -> Ids:
         """The ids of a side's events that are held back."""
-        return np.concatenate([np.empty(0, np.int64), *(intake.sides[side].held.ids for intake in self._intakes)])
+        return distinct(
+            np.concatenate([np.empty(0, np.int64), *(intake.sides[side].held.ids for intake in self._intakes)])
+        )
 
     @guarded
     def kept_rows(self, side: int) -> Ids:
@@ -141,7 +144,7 @@ class KeyedJoin(Guarded):
             held = self._many.intake.sides[side].held
             starts = held.row_numbers[held.starting]
             parts += [self._many.pools.rows(side, numbers=True), starts[starts >= 0]]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
     @guarded
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
