@@ -54,7 +54,7 @@ def stress_keys(seconds: float) -> int:
     def ask() -> None:
         assert len(join.keys) in (0, 5)
         assert join.state_size in (0, 2 * ROWS)
-        assert join.used_ids(1).size in (0, 2 * ROWS)
+        assert join.used_ids(1).size in (0, ROWS)
 
     return crowd(seconds, write, ask)
 
