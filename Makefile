@@ -33,7 +33,7 @@ docs: $(READY) $(VENV)/.docs ## build the site in out/site: strict, every link c
 	@$(BIN)/python scripts/site/check.py out/site
 
 $(VENV)/.docs: $(READY)
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
+	@$(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
 	@touch $@
 
 pictures: $(READY) ## make the pictures of the documentation anew, from the code of its pages

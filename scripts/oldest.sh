@@ -10,7 +10,7 @@ version=${3:-$(sed -nE 's/^spark = \["pyspark\[connect\]>=([0-9.]+),.*/\1/p' pyp
 pins=$(mktemp)
 trap 'rm -f "$pins"' EXIT
 grep -vE '^(pyspark|py4j|grpcio|grpcio-status|googleapis-common-protos|protobuf)==' constraints.txt > "$pins"
-"$bin/uv" pip install --quiet --python "$venv/bin/python" -c "$pins" -e ".[spark,test]" "pyspark[connect]==$version.*"
+"$bin/uv" pip install --quiet --no-cache --python "$venv/bin/python" -c "$pins" -e ".[spark,test]" "pyspark[connect]==$version.*"
 "$bin/uv" pip freeze --python "$venv/bin/python" | grep -iE '^(pyspark|pyarrow|pandas)=='
 # Older versions leave sockets to the collector of garbage, which warns of them.
 NUMBA_CACHE_DIR="$venv/numba" "$venv/bin/python" -m pytest -q -W ignore::ResourceWarning \

@@ -13,7 +13,8 @@ echo "setting up $venv"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt uv 2>&1 | grep -v '^WARNING' || true
 # Bytecode is written now: where Python may not write it later, every new process would compile all modules again.
-"$venv/bin/uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" -c constraints.txt -e ".[spark,test,check,bench]"
+# No cache of uv: it would keep what PySpark is built from, over a gigabyte, once more for every new environment.
+"$venv/bin/uv" pip install --quiet --no-cache --compile-bytecode --python "$venv/bin/python" -c constraints.txt -e ".[spark,test,check,bench]"
 "$venv/bin/python" -m compileall -q src
 
 java_version() { java -version 2>&1 | sed -nE '1s/.*"([0-9]+).*/\1/p'; }

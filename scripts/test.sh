@@ -13,8 +13,10 @@ processes=$!
 "$bin/python" -m pytest -m "not spark" tests/kernels tests/fuzz || failed=1
 
 without_spark() {
-  "$bin/python" -m pytest -m "not spark" --ignore=tests/kernels --ignore=tests/fuzz &&
-    NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels tests/stab_forest/test_{axes,maintenance,storage}.py
+  local failed=0
+  "$bin/python" -m pytest -m "not spark" --ignore=tests/kernels --ignore=tests/fuzz || failed=1
+  NUMBA_DISABLE_JIT=1 TIMELOOM_FEW_EXAMPLES=1 "$bin/python" -m pytest tests/kernels tests/stab_forest/test_{axes,maintenance,storage}.py || failed=1
+  return "$failed"
 }
 without_spark >"$told/others" 2>&1 &
 others=$!

@@ -35,5 +35,5 @@ def write_marked(marks: Marks, count: int, first: int, found: Ticks, size: int) 
             continue
         for i in range(8 * word, 8 * word + 8):
             found[size] = first + i
-            size += marks[i]
+            size += int(marks[i])
     return size
