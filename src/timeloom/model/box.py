@@ -8,6 +8,7 @@ constraints, so shortest paths over the four endpoints tell which boxes are empt
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
+from functools import lru_cache
 from math import inf
 
 from timeloom.errors import UsageError
@@ -60,10 +61,7 @@ class Box:
 
     def tight(self) -> "Box | None":
         """The same box with every bound as narrow as the others imply, or None when no pair can satisfy it."""
-        reach = self.distances()
-        if any(reach[point][point] < 0 for point in range(4)):
-            return None
-        return Box(*((_finite(-reach[s][r]), _finite(reach[r][s])) for r, s in _CORNERS))
+        return _tight(self)
 
     def implies(self, other: "Box") -> bool:
         """Tell whether every pair in this box is in the other one, too."""
@@ -100,6 +98,15 @@ class Box:
 
 _CORNERS = ((R_START, S_START), (R_END, S_START), (R_START, S_END), (R_END, S_END))
 _FIELDS = tuple(field.name for field in fields(Box))
+
+
+@lru_cache(maxsize=1024)
+def _tight(box: Box) -> Box | None:
+    """Kept, since every call of a verb asks it of the few boxes of its relation, some forty times."""
+    reach = box.distances()
+    if any(reach[point][point] < 0 for point in range(4)):
+        return None
+    return Box(*((_finite(-reach[s][r]), _finite(reach[r][s])) for r, s in _CORNERS))
 
 
 def disjoint(boxes: tuple[Box, ...]) -> tuple[Box, ...]:

@@ -24,7 +24,8 @@ def spin(released, turns):
     while released[0] == 0:
         turns[0] += 1
 
-rows = pa.table({"start": [0, 1, 20], "end": [10, 11, 30], "v": [1, 2, 3]})
+n = np.arange(1100)  # fewer rows are not worth a thread
+rows = pa.table({"start": 10 * n, "end": 10 * n + 15, "v": n})
 history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 slide = tl.Slide(1, 2, 1)
 local, timelines = "timeloom.engines.local", "timeloom.engines.timelines"

@@ -5,6 +5,7 @@ exact when the bounds on that endpoint imply all others; otherwise the runs are 
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from timeloom.model.box import FREE, Box, Range
 
@@ -49,7 +50,8 @@ class Driver:
         return f"{probe} rows probe {indexed} {'ends' if self.by_end else 'starts'}"
 
 
-def drivers(box: Box) -> list[Driver]:
+@lru_cache(maxsize=1024)
+def drivers(box: Box) -> tuple[Driver, ...]:
     """All four ways to probe a box: exact ones first, then those with two-sided runs."""
     found = []
     for flip in (False, True):
@@ -61,18 +63,19 @@ def drivers(box: Box) -> list[Driver]:
             else:
                 alone = replace(tight, end_start=FREE, end_end=FREE)
             found.append(Driver(seen, flip, by_end, exact=alone.implies(seen)))
-    return sorted(found, key=lambda driver: (not driver.exact, not driver.bounded))
+    return tuple(sorted(found, key=lambda driver: (not driver.exact, not driver.bounded)))
 
 
-def exact_pieces(box: Box) -> list[Driver] | None:
+@lru_cache(maxsize=1024)
+def exact_pieces(box: Box) -> tuple[Driver, ...] | None:
     """Cover a box by disjoint pieces that need no filter: itself, or its two halves around a zero difference."""
     best = drivers(box)[0]
     if best.exact:
-        return [best]
+        return (best,)
     for difference in ("start_start", "end_end", "start_end", "end_start"):
         halves = [box & replace(Box(), **{difference: bounds}) for bounds in ((0, None), (None, -1))]
         if all(half.tight() is not None for half in halves):
-            found = [drivers(half)[0] for half in halves]
+            found = tuple(drivers(half)[0] for half in halves)
             if all(driver.exact for driver in found):
                 return found
     return None

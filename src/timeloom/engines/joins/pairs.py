@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.engines.resources.threads import in_parallel, look_up
+from timeloom.engines.resources.threads import MANY_PAIRS, in_parallel, look_up
 
 Array = NDArray[Any]
 Positions = NDArray[np.int32]
@@ -110,7 +110,8 @@ class Matches:
             arranged = source.arranged(left, right)
             for part in source.parts(self.threads):
                 tasks.append(partial(_listed, source, arranged, *part, tally))
-        return [page for pages in in_parallel(tasks, self.threads) for page in pages]
+        threads = self.threads if left.size * right.size >= MANY_PAIRS else 1
+        return [page for pages in in_parallel(tasks, threads) for page in pages]
 
     def positions(self, most: int | None = None) -> list[tuple[Positions, Positions]]:
         """Every pair as row positions, in pieces of bounded size."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.joins.key_axis import Fold
-from timeloom.engines.resources.threads import in_parallel
+from timeloom.engines.resources.threads import SMALL, in_parallel
 from timeloom.engines.tables.keys import Keys
 from timeloom.kernels import order
 from timeloom.kernels.joins.sweep_join import Counters
@@ -93,8 +93,9 @@ class Problem:
         """
         known = {which for which, made in self.orders.items() if not beside or made.beside.size == made.ids.size}
         missing = sorted(wanted - known)
-        share = max(1, self.threads // max(1, len(missing)))
-        made = in_parallel([partial(self._sorted, *which, beside, share) for which in missing], self.threads)
+        threads = self.threads if len(self.left) + len(self.right) >= SMALL else 1
+        share = max(1, threads // max(1, len(missing)))
+        made = in_parallel([partial(self._sorted, *which, beside, share) for which in missing], threads)
         self.orders.update(zip(missing, made, strict=True))
 
     def _sorted(self, right: bool, by_end: bool, beside: bool, threads: int) -> Order:

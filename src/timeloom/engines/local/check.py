@@ -11,4 +11,4 @@ from timeloom.model.sequenced import CheckRequest
 def check(df: object, request: CheckRequest) -> Any:
     """List the faults of a table."""
     table, restore = to_arrow(df, "input")
-    return restore(aside(faults_of, request, table, cores()))
+    return restore(aside(faults_of, request, table, cores(), pairs=len(table) ** 2))

@@ -20,13 +20,14 @@ def coalesce(df: object, request: CoalesceRequest) -> Any:
     table, restore, by = _read(df, request)
     names = table.column_names
     admitted = admit(table, request.period, "input", request.policy)
-    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by)
+    pairs = len(admitted.starts) ** 2
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, pairs=pairs)
     writer = PeriodWriter.of([admitted.ticks], request.policy)
     if request.max_gap is None:
-        merged = aside(kernel.coalesce, grouped.starts, grouped.ends, cores())
+        merged = aside(kernel.coalesce, grouped.starts, grouped.ends, cores(), pairs=pairs)
         columns = grouped.columns(admitted.table, by, writer, merged.starts, merged.ends)
     else:
-        columns = aside(sessions, admitted, grouped, by, request.max_gap, writer, cores())
+        columns = aside(sessions, admitted, grouped, by, request.max_gap, writer, cores(), pairs=pairs)
     kept = admitted.ticks.period.placed([name for name in names if name in (*by, *request.period.columns)])
     return answer(pa.table({name: columns[name] for name in kept}), admitted.rejected, request.policy, restore)
 

@@ -48,8 +48,11 @@ class LocalCount:
         """The count of each left row."""
         return counts_by(self.request.chosen, self.problem, lambda: self.counting)
 
-    def result(self) -> pa.Table:
-        """The left table with its counts and aggregates."""
+    def counted(self) -> pa.Table:
+        """The left table with its counts and aggregates; an interrupt need not wait for it."""
+        return aside(self._counted, pairs=len(self.left.starts) * len(self.right.starts))
+
+    def _counted(self) -> pa.Table:
         counts = self.counts()
         table = self.left.table.append_column(self.request.name, pa.array(counts))
         for measure in self.request.aggregates:
@@ -79,7 +82,7 @@ class LocalCount:
 def count_join(left: object, right: object, request: CountRequest) -> Any:
     """Count the right rows of each left row."""
     task = LocalCount(left, right, request)
-    return answer(aside(task.result), task.rejected, request.policy, task.restore)
+    return answer(task.counted(), task.rejected, request.policy, task.restore)
 
 
 def explain_count_join(left: object, right: object, request: CountRequest) -> Explanation:

@@ -23,9 +23,10 @@ def gaps(df: object, request: GapsRequest) -> Any:
     admitted = admit(table, request.period, "input", request.policy)
     admitted.ticks.period.placed([*by, request.period.start])
     window = window_ticks(request.within, admitted.ticks)
-    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
-    covered = aside(cover, grouped.starts, grouped.ends, cores())
-    free = aside(subtract, *grouped.spans()[:2], covered, cores())
+    pairs = len(admitted.starts) ** 2
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window, pairs=pairs)
+    covered = aside(cover, grouped.starts, grouped.ends, cores(), pairs=pairs)
+    free = aside(subtract, *grouped.spans()[:2], covered, cores(), pairs=pairs)
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or ())
     columns = grouped.columns(admitted.table, by, writer, free.starts, free.ends)
     return answer(pa.table(columns), admitted.rejected, request.policy, restore)

@@ -137,7 +137,8 @@ class LocalJoin:
 def join(left: object, right: object, request: JoinRequest) -> Any:
     """Join two local tables."""
     task = LocalJoin(left, right, request)
-    result = aside(task.left_rows if request.how in ("semi", "anti") else partial(_joined, task))
+    listed = task.left_rows if request.how in ("semi", "anti") else partial(_joined, task)
+    result = aside(listed, pairs=len(task.left.starts) * len(task.right.starts))
     return answer(result, task.rejected, request.policy, task.restore)
 
 
@@ -253,7 +254,8 @@ def _gathered(task: LocalJoin, matches: Matches, most: int | None) -> pa.Table:
             right_seen[rights] = True
         pages += _unmatched(left_seen, right_seen, task.request.how)
     none = np.zeros(0, np.int32)
-    return in_pieces(partial(_assemble, task), pages or [(none, none)], matches.threads)
+    rows = sum(lefts.size for lefts, _ in pages)
+    return in_pieces(partial(_assemble, task), pages or [(none, none)], rows, matches.threads)
 
 
 def _assemble(task: LocalJoin, page: tuple[Rows, Rows], threads: int) -> pa.Table:

@@ -18,5 +18,6 @@ def stab(df: object, request: StabRequest) -> Any:
     table, restore = to_arrow(df, "input")
     admitted = admit(table, request.period, "input", request.policy)
     instants = instant_ticks(request.at, admitted.ticks.type)
-    rows = np.flatnonzero(aside(stabbed, admitted.starts, admitted.ends, instants, cores()))
+    pairs = len(admitted.starts) ** 2
+    rows = np.flatnonzero(aside(stabbed, admitted.starts, admitted.ends, instants, cores(), pairs=pairs))
     return answer(take_rows(admitted.table, pa.array(rows)), admitted.rejected, request.policy, restore)

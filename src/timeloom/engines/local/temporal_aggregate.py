@@ -24,8 +24,9 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     window, by = window_ticks(request.within, admitted.ticks), list(request.by)
     if request.fill:
         admitted.ticks.period.placed([*by, *(measure.name for measure in request.measures), request.period.start])
-    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window)
-    swept = aside(sweep, grouped, request, cores())
+    pairs = len(admitted.starts) ** 2
+    grouped = aside(Grouped.of, admitted.table, admitted.starts, admitted.ends, by, window, pairs=pairs)
+    swept = aside(sweep, grouped, request, cores(), pairs=pairs)
     writer = PeriodWriter.of([admitted.ticks], request.policy, window or (), wide=request.fill)
     columns = grouped.columns(admitted.table, by, writer, swept.line.starts, swept.line.ends)
     columns |= measured(swept, request.measures, admitted.table, grouped.rows, columns)

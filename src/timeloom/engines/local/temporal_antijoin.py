@@ -15,7 +15,7 @@ from timeloom.model.sequenced import AntijoinRequest
 def temporal_antijoin(left: object, right: object, request: AntijoinRequest) -> Any:
     """Keep the sub-periods of left rows in which no right row is active."""
     pair = LocalPair(left, right, request)
-    pieces = aside(_alone, pair, request)
+    pieces = aside(_alone, pair, request, pairs=pair.pairs)
     result = pieces_of_left(pair, pieces, request.columns)
     return answer(result, pair.rejected, request.policy, pair.restore)
 

@@ -11,4 +11,4 @@ from timeloom.model.sequenced import TemporalSetRequest
 def temporal_except(left: object, right: object, request: TemporalSetRequest) -> Any:
     """What a local table has and another has not, at every instant."""
     sets = ValueSets(left, right, request)
-    return aside(sets.result, EXCEPT)
+    return aside(sets.result, EXCEPT, pairs=sets.rows**2)

@@ -11,4 +11,4 @@ from timeloom.model.sequenced import TemporalSetRequest
 def temporal_intersect(left: object, right: object, request: TemporalSetRequest) -> Any:
     """What two local tables have in common at every instant."""
     sets = ValueSets(left, right, request)
-    return aside(sets.result, INTERSECT)
+    return aside(sets.result, INTERSECT, pairs=sets.rows**2)

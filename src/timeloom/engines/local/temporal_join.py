@@ -93,6 +93,11 @@ class LocalPair:
         return PeriodWriter.of([self.left.ticks, self.right.ticks], self.request.policy, wide=self.wide)
 
     @property
+    def pairs(self) -> int:
+        """Pairs of a left and a right row."""
+        return len(self.left.starts) * len(self.right.starts)
+
+    @property
     def wide(self) -> bool:
         """Whether a result may last longer than an instant of the left side."""
         return isinstance(self.request, TemporalJoinRequest) and self.request.wide(self.right.ticks.period)
@@ -102,7 +107,7 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
     """Join two local tables instant by instant."""
     pair = LocalPair(left, right, request)
     if request.how == "semi":
-        result = pieces_of_left(pair, aside(_together, pair), request.columns)
+        result = pieces_of_left(pair, aside(_together, pair, pairs=pair.pairs), request.columns)
         return answer(result, pair.rejected, request.policy, pair.restore)
     names = pair.left.table.column_names
     layout = joined_columns(
@@ -114,7 +119,7 @@ def temporal_join(left: object, right: object, request: TemporalJoinRequest) -> 
         columns=request.columns,
     )
     task = Assembly(pair, layout)
-    result = aside(_joined, pair, task, pair.limit(layout))
+    result = aside(_joined, pair, task, pair.limit(layout), pairs=pair.pairs)
     return answer(result, pair.rejected, request.policy, pair.restore)
 
 
@@ -150,8 +155,9 @@ def _joined(pair: LocalPair, task: "Assembly", limit: Limit) -> pa.Table:
         rows = _rows(sides, request, limit.rows, keep)
     except TooManyPairsError as error:
         raise limit.too_many(sides.problem, sides.boxes, error) from None
-    limit.judge(sum(piece.left.size for piece in rows))
-    return in_pieces(task.table, rows, cores())
+    size = sum(piece.left.size for piece in rows)
+    limit.judge(size)
+    return in_pieces(task.table, rows, size, cores())
 
 
 def explain_temporal_join(frames: "list[Any]", requests: list[TemporalJoinRequest]) -> Explanation:

@@ -11,4 +11,4 @@ from timeloom.model.sequenced import TemporalSetRequest
 def temporal_union(left: object, right: object, request: TemporalSetRequest) -> Any:
     """The union of two local tables at every instant."""
     sets = ValueSets(left, right, request)
-    return aside(sets.result, UNION)
+    return aside(sets.result, UNION, pairs=sets.rows**2)

@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.local.count_join import LocalCount
-from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.key_types import plain_values
 from timeloom.engines.tables.keys import group_keys
@@ -22,7 +21,7 @@ def top_k(left: object, right: object, request: TopRequest) -> Any:
     """Keep the k left rows with the highest counts or aggregates, of all or of each group."""
     task = LocalCount(left, right, request.count)
     require_columns(task.left.table.column_names, list(request.by), "left")
-    counted, all_ties = aside(task.result), request.ties == "all"
+    counted, all_ties = task.counted(), request.ties == "all"
     ranked = counted[request.ranked]
     ranks = np.asarray(ranked) if request.ranked == request.count.name else dense_ranks(ranked)
     if request.by:

@@ -21,6 +21,9 @@ T = TypeVar("T")
 SMALL = 20_000
 """Work on fewer items than this is not worth a second thread."""
 
+MANY_PAIRS = 1 << 20
+"""Nor is work on fewer pairs of rows, whatever is done with each."""
+
 
 def cores() -> int:
     """The number of threads that the local engine uses."""
@@ -118,9 +121,12 @@ def in_parallel(tasks: Sequence[Callable[[], T]], threads: int) -> list[T]:
     return Crew(tasks, threads).results()
 
 
-def aside(function: Callable[..., T], *args: Any) -> T:
-    """Call a function so that an interrupt need not wait for its end. Only the main thread is ever interrupted."""
-    if threading.current_thread() is not threading.main_thread():
+def aside(function: Callable[..., T], *args: Any, pairs: int = MANY_PAIRS) -> T:
+    """Call a function so that an interrupt need not wait for its end. Only the main thread is ever interrupted.
+
+    Few ``pairs`` of rows that it may look at are not worth a thread.
+    """
+    if pairs < MANY_PAIRS or threading.current_thread() is not threading.main_thread():
         return function(*args)
     return Crew([partial(function, *args)], 1).results()[0]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.resources.threads import in_parallel
+from timeloom.engines.resources.threads import SMALL, in_parallel
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import whole
@@ -59,7 +59,7 @@ def positions(rows: Rows) -> pa.Array:
 
 def build(columns: Sequence[tuple[str, Callable[[], pa.ChunkedArray]]], rows: int, threads: int) -> pa.Table:
     """Make a table from columns that are computed side by side."""
-    arrays = in_parallel([make for _, make in columns], threads)
+    arrays = in_parallel([make for _, make in columns], threads if rows >= SMALL else 1)
     if not columns:
         return pa.table({"_": pa.nulls(rows)}).select([])
     return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
@@ -71,8 +71,9 @@ def from_values(pages: list[NDArray[np.generic]], kind: pa.DataType) -> pa.Chunk
     return pa.chunked_array(chunks, kind)
 
 
-def in_pieces(assemble: Callable[[Any, int], pa.Table], pieces: Sequence[Any], threads: int) -> pa.Table:
+def in_pieces(assemble: Callable[[Any, int], pa.Table], pieces: Sequence[Any], rows: int, threads: int) -> pa.Table:
     """A table assembled piece by piece: several pieces at a time, or one piece with several threads."""
+    threads = threads if rows >= SMALL else 1
     inside = 1 if len(pieces) >= threads else threads
     tables = in_parallel([partial(assemble, piece, inside) for piece in pieces], threads if inside == 1 else 1)
     return pa.concat_tables(tables)

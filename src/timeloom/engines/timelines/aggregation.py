@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from timeloom.engines.resources.threads import aside, in_parallel
+from timeloom.engines.resources.threads import MANY_PAIRS, aside, in_parallel
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.taking import take_rows
@@ -51,7 +51,9 @@ def measured(
         return partial(evaluate, swept, some, None if column is None else source.column(column))
 
     try:
-        results = aside(in_parallel, [task(column, some) for (column, _), some in ours.items()], swept.threads)
+        compiled = [task(column, some) for (column, _), some in ours.items()]
+        pairs = len(swept.line.by_start) ** 2
+        results = aside(in_parallel, compiled, swept.threads if pairs >= MANY_PAIRS else 1, pairs=pairs)
         results += [task(column, some)() for (column, _), some in theirs.items()]
     except CallFailedError as error:
         at = {name: column[error.period].as_py() for name, column in periods.items()}

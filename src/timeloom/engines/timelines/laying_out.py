@@ -27,7 +27,7 @@ def lanes_table(table: pa.Table, request: LanesRequest, threads: int = 1) -> tup
     admitted = admit(table, request.period, "input", request.policy)
     grouped = Grouped.of(admitted.table, admitted.starts, admitted.ends, list(request.by))
     settle = partial(by_values, admitted.table, settled=[*request.by, *request.period.columns])
-    found = aside(lanes_of, grouped.starts, grouped.ends, grouped.groups, threads, settle)
+    found = aside(lanes_of, grouped.starts, grouped.ends, grouped.groups, threads, settle, pairs=grouped.starts.size**2)
     return admitted.table.append_column(request.name, from_numpy(found, pa.int64())), admitted.rejected
 
 

@@ -39,7 +39,7 @@ def cover(boxes: Sequence[Box]) -> tuple[JoinPart, ...]:
     """Cut disjoint boxes into join parts, so that probe rows reach as little as possible."""
     found = []
     for box in boxes:
-        ways = [[driver] for driver in drivers(box)]
+        ways: list[tuple[Driver, ...]] = [(driver,) for driver in drivers(box)]
         halves = exact_pieces(box)
         if halves is not None:
             ways.append(halves)
