@@ -18,10 +18,17 @@ def deal(tables, readers, cuts, slicing, *, marked=False):
     written = Cuts({bucket: np.array(bounds, np.int64) for bucket, bounds in cuts.items()}).written()
     received = defaultdict(list)
     for source, (table, reader) in enumerate(zip(tables, readers, strict=True)):
-        given = pa.array([written] + [None] * table.num_rows, pa.string())[: table.num_rows]
-        for block in BlockWriter(source, reader, slicing, marked)(table.append_column(CUTS, given).to_batches()):
+        for block in BlockWriter(source, reader, slicing, marked)(with_cuts(table, written).to_batches()):
             received[block["task"][0].as_py()].append(block)
     return {task: pa.concat_batches(blocks) for task, blocks in sorted(received.items())}
+
+
+def with_cuts(table, written):
+    """Rows of a partition with the numbers of the cuts in copies of the first row, as a plan gives them."""
+    if not table.num_rows:
+        return table.append_column(CUTS, pa.array([], pa.int64()))
+    copies = pa.concat_tables([table.slice(0, 1)] * (len(written) - 1) + [table])
+    return copies.append_column(CUTS, pa.array([*written, *[None] * (table.num_rows - 1)], pa.int64()))
 
 
 def deal_sides(tables, layouts, parts, bounds, tasks, policy=None):

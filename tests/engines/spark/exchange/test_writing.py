@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from dealing import deal, deal_sides
+from dealing import deal, deal_sides, with_cuts
 from drawing import periods
+from timeloom.engines.spark.exchange import writing
 from timeloom.engines.spark.exchange.blocks import chunks, read_ipc, received
 from timeloom.engines.spark.exchange.packed_rows import RIGHT, SideLayout, SideReader
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
@@ -120,15 +122,24 @@ def test_of_rows_with_several_copies_the_first_can_be_had():
 
 @pytest.mark.parametrize("rows_per_batch", [1, 2, 1000])
 def test_boundaries_reach_all_rows_of_a_partition(rows_per_batch):
-    """They come with the first row, whatever batches and chunks the others are in."""
+    """They come with copies of the first row, whatever batches and chunks these and the others are in."""
     starts = np.arange(100)
-    cuts = pa.array([Cuts({0: np.array([50])}).written()] + [None] * 99, pa.string())
-    table = pa.table({"p0": starts, "p1": starts + 1, "cuts": cuts})
+    table = with_cuts(pa.table({"p0": starts, "p1": starts + 1}), Cuts({0: np.array([50])}).written())
     reader = SideReader(LAYOUTS[0], Policy(), PartRange("left", cover(tl.relation("intersects").boxes())))
     writer = BlockWriter(0, reader, Slicing(2, 1), marked=True)
     blocks = [row for batch in writer(iter(table.to_batches(rows_per_batch))) for row in batch.to_pylist()]
     assert [(row["task"], row["slice"]) for row in blocks] == [(0, 1), (1, 2)]
     assert [read_ipc(pa.scalar(row["block"]))["p0"].to_pylist() for row in blocks] == [[*range(50)], [*range(50, 100)]]
+
+
+def test_boundaries_may_come_in_several_chunks(monkeypatch):
+    monkeypatch.setattr(writing, "chunks", partial(chunks, size=1))
+    starts = np.arange(6)
+    table = with_cuts(pa.table({"p0": starts, "p1": starts + 1}), Cuts({0: np.array([2, 4])}).written())
+    reader = SideReader(LAYOUTS[0], Policy(), PartRange("left", cover(tl.relation("intersects").boxes())))
+    found = BlockWriter(0, reader, Slicing(3, 1))(iter(table.to_batches(1)))
+    rows = [(block["slice"][0].as_py(), read_ipc(block["block"][0])["p0"].to_pylist()) for block in found]
+    assert rows == [(1, [0]), (1, [1]), (2, [2]), (2, [3]), (3, [4]), (3, [5])]
 
 
 def test_rows_of_several_sources_may_come_together():
@@ -145,13 +156,13 @@ def test_rows_of_several_sources_may_come_together():
     mixed = pa.concat_tables(
         [table.append_column("source", pa.array([number] * table.num_rows)) for number, table in enumerate(rows)],
         promote_options="default",
-    ).append_column("cuts", pa.array([cuts, None, None]))
+    )
     apart = [
         block
         for writer, table in zip(writers, rows, strict=True)
-        for block in writer(table.append_column("cuts", pa.array([cuts, None][: table.num_rows])).to_batches())
+        for block in writer(with_cuts(table, cuts).to_batches())
     ]
-    together = MixedWriter(tuple(writers), columns)(iter(mixed.to_batches()))
+    together = MixedWriter(tuple(writers), columns)(iter(with_cuts(mixed, cuts).to_batches()))
     assert [block.to_pylist() for block in together] == [block.to_pylist() for block in apart]
 
 

@@ -16,6 +16,14 @@ BINARY_ORDER = "UTF8_BINARY"
 """The collation in which texts are equal if their bytes are."""
 
 
+_SHORT = (T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType, T.BooleanType, T.DayTimeIntervalType)
+
+
+def may_be_long(kind: T.DataType) -> bool:
+    """Whether values of a type may take many bytes."""
+    return not isinstance(kind, _SHORT)
+
+
 def arrow_schema(schema: T.StructType, side: str, *, comparing: bool = False) -> pa.Schema:
     """The Arrow schema of columns that go to tasks; types that cannot, or cannot be compared, are refused by name."""
     for field in schema:

@@ -33,7 +33,8 @@ Spark's Arrow writer, which asks for the size of all columns after every row, ta
 
 VERDICT, START, END = "verdict", "start", "end"
 
-_TOLD = pa.struct([(VERDICT, pa.int8()), (START, pa.string()), (END, pa.string())])
+TOLD = pa.struct([(VERDICT, pa.int8()), (START, pa.string()), (END, pa.string())])
+"""What is known of invalid rows."""
 
 NO_TIME = (FOREVER, MIN_TICK)
 """The ticks of a row outside of a window; it is sent because its group must be known."""
@@ -66,7 +67,7 @@ def judged(rows: pa.Table, column: str, period: Period, side: str, policy: Polic
     rest = rows.drop_columns(column)
     if found.null_count == len(found):
         return rest
-    told = pa.array([json.loads(text) for text in found.drop_null().to_pylist()], _TOLD)
+    told = pa.array([json.loads(text) for text in found.drop_null().to_pylist()], TOLD)
     report(told, period, side, policy, verb)
     return rest.filter(pc.is_null(found))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.spark.exchange.narrowing import narrowed, widened
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
@@ -71,7 +72,7 @@ def ipc_column(table: pa.Table) -> pa.Array:
 
 def ipc_stream(table: pa.Table) -> pa.Buffer:
     """A table as an Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
+    sink, table = pa.BufferOutputStream(), narrowed(table)
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue()
@@ -79,7 +80,7 @@ def ipc_stream(table: pa.Table) -> pa.Buffer:
 
 def read_ipc(stream: pa.BinaryScalar) -> pa.Table:
     """The table in an Arrow IPC stream."""
-    return pa.ipc.open_stream(stream.as_buffer()).read_all()
+    return widened(pa.ipc.open_stream(stream.as_buffer()).read_all())
 
 
 def chunks(batches: Iterator[pa.RecordBatch], size: int = CHUNK_BYTES) -> Iterator[pa.Table]:

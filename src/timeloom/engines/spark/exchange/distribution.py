@@ -6,6 +6,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.cluster.workers import Piped, mapped
+from timeloom.engines.spark.columns.arrow_types import may_be_long
 from timeloom.engines.spark.columns.packing import Packing, packed_columns
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import SideLayout, SideReader
@@ -70,7 +71,12 @@ class Distribution:
         timed = sent.rows.where(f"{admitted.verdict} = {VALID}")
         reader = SideReader(sent.layout, admitted.policy, PartRange(admitted.side, self.parts))
         ticks = admitted.columns.start, admitted.columns.end
-        return Source(self._packed(sent), timed, ticks, sent.key, reader)
+        return Source(self._packed(sent), timed, ticks, sent.key, reader, self._long(sent))
+
+    def _long(self, sent: Sent) -> tuple[str, ...]:
+        """The columns of a side whose values may be long."""
+        positions = self.packing.positions(sent.admitted).values()
+        return tuple(f"p{at}" for at in positions if may_be_long(self.packing.types[at]))
 
     def _packed(self, sent: Sent) -> DataFrame:
         """A side's rows with the columns that tasks need, and the hashes of their keys if they decide."""

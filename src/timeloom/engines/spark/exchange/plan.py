@@ -1,7 +1,7 @@
 """The plan of an exchange: rows of one table or more, sent to tasks by bucket and slice, shuffled once, in blocks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -19,12 +19,16 @@ from timeloom.engines.spark.slicing.cuts import CHOSEN, CUTS, CutTask
 from timeloom.engines.spark.slicing.sample import FIRST_ROW, least_ranks, sampled
 from timeloom.engines.spark.slicing.slices import Slicing
 
+_ALL, _AT = "all_cuts", "cut_at"
+"""Columns with all numbers of the cuts, and with the place of one among them, that do not leave the plan."""
+
 
 @dataclass(frozen=True)
 class Source:
     """A table whose rows are sent: ``rows`` has what travels, and the hash of the key if that decides.
 
     The sample is drawn from the rows of ``timed``, which all have a period: ``ticks`` and ``key`` are SQL over these.
+    ``long`` are the columns of ``rows`` whose values may be long.
     """
 
     rows: DataFrame
@@ -32,6 +36,7 @@ class Source:
     ticks: tuple[str, str]
     key: str
     reader: RowReader
+    long: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,8 @@ class Exchange:
 
     def written(self, number: int) -> DataFrame:
         """The blocks of a source; if there may be cuts, the first row of each partition has them."""
-        return mapped(self._with_cuts(self.sources[number].rows), self._writer(number), BLOCKS)
+        source = self.sources[number]
+        return mapped(self._with_cuts(source.rows, source.long), self._writer(number), BLOCKS)
 
     def rows(self) -> DataFrame | Piped:
         """The blocks of all sources, shuffled. Spark shuffles them once, however often a plan asks for them.
@@ -81,7 +87,8 @@ class Exchange:
         if self.slicing.alone:
             return Piped(self._together().coalesce(1), self._common_writer())
         if self.mixed:
-            blocks = mapped(self._with_cuts(self._together()), self._common_writer(), BLOCKS)
+            long = dict.fromkeys(name for source in self.sources for name in source.long)
+            blocks = mapped(self._with_cuts(self._together(), long), self._common_writer(), BLOCKS)
         else:
             blocks = _union([self.written(number) for number in numbers])
         return sent_by_number(blocks, self.slicing.tasks, TASK)
@@ -100,8 +107,18 @@ class Exchange:
             return self._writer(0)
         return MixedWriter(tuple(map(self._writer, range(len(self.sources)))), self.mixed)
 
-    def _with_cuts(self, rows: DataFrame) -> DataFrame:
-        return rows if self.slicing.slices == 1 else rows.withColumn(CUTS, F.when(F.expr(FIRST_ROW), self.cuts))
+    def _with_cuts(self, rows: DataFrame, long: Iterable[str]) -> DataFrame:
+        """The rows with a number of the cuts in each of as many copies of the first row of a partition.
+
+        A column of numbers that are null costs Spark a third of what one of texts or lists does. Copies after the first
+        need no values that may be long.
+        """
+        if self.slicing.slices == 1:
+            return rows
+        first = rows.withColumn(_ALL, F.when(F.expr(FIRST_ROW), self.cuts))
+        copied = first.selectExpr("*", f"posexplode_outer({_ALL}) AS ({_AT}, {CUTS})")
+        short = {name: F.expr(f"CASE WHEN coalesce({_AT}, 0) = 0 THEN {name} END") for name in long}
+        return (copied.withColumns(short) if short else copied).drop(_ALL, _AT)
 
     def _writer(self, number: int) -> BlockWriter:
         return BlockWriter(number, self.sources[number].reader, self.slicing, self.marked)

@@ -1,7 +1,7 @@
 """What a task does with rows that are to be worked on elsewhere: it routes them, and writes them in blocks.
 
-It knows where time is cut: the first row of its partition says so. So it reads each period once, and sends to a slice
-what belongs there and nothing else; whoever receives a block need not look where its rows lie.
+It knows where time is cut: copies of the first row of its partition say so. So it reads each period once, and sends to
+a slice what belongs there and nothing else; whoever receives a block need not look where its rows lie.
 """
 
 from collections.abc import Iterator
@@ -96,12 +96,25 @@ class MixedWriter:
 
 
 def _with_cuts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Cuts]]:
-    """The rows of a partition in chunks, each with the cuts that came with the first row."""
-    cuts: Cuts | None = None
-    for table in chunks(batches):
-        if CUTS not in table.column_names:
-            yield table, Cuts({})
-            continue
-        if cuts is None:
-            cuts = Cuts.read(table[CUTS][0].as_py())
-        yield table.drop_columns([CUTS]), cuts
+    """The rows of a partition in chunks, each with the cuts, which come with copies of the first row."""
+    tables = chunks(batches)
+    first = next(tables, None)
+    if first is None:
+        return
+    if CUTS not in first.column_names:
+        yield from ((table, Cuts({})) for table in (first, *tables))
+        return
+    numbers = _numbers(first)
+    while numbers and len(numbers) < numbers[0]:
+        first = pa.concat_tables([first, next(tables)])
+        numbers = _numbers(first)
+    cuts = Cuts.read(numbers)
+    rows = first.drop_columns([CUTS])
+    yield pa.concat_tables([rows.slice(0, 1), rows.slice(max(1, len(numbers)))]), cuts
+    yield from ((table.drop_columns([CUTS]), cuts) for table in tables)
+
+
+def _numbers(rows: pa.Table) -> "list[int]":
+    """The cuts as far as they are in some rows."""
+    found: list[int] = rows[CUTS].drop_null().to_pylist()
+    return found

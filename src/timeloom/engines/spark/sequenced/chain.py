@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.cluster.readings import require_one_reading
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import Piped, mapped
-from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.arrow_types import arrow_schema, may_be_long
 from timeloom.engines.spark.columns.faults import FAULT, fault
 from timeloom.engines.spark.columns.keys import no_key, shared_hashes
 from timeloom.engines.spark.columns.packing import packed_columns, shared_positions
@@ -134,7 +134,8 @@ class Chain:
         rows = self._ticked(number, [*faults, *packed], keyed=bool(self.keys[number]))
         timed = self._ticked(number, []).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
-        return Source(rows, timed, (START, END), KEY, reader)
+        long = tuple(f"p{at}" for at, kind in enumerate(self.packing[0]) if may_be_long(kind))
+        return Source(rows, timed, (START, END), KEY, reader, long)
 
     def _with_first_starts(self, rows: DataFrame) -> DataFrame:
         """Tell each partition when the tables begin in each slice. Spark shuffles the rows once for both uses."""

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from timeloom.engines.spark.columns.faults import FAULT, judged
 from timeloom.engines.spark.exchange.blocks import BLOCK, Block, ipc_column, received
+from timeloom.engines.spark.exchange.narrowing import widened
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.keys import NO_KEY, Keys, shared_keys
@@ -182,4 +183,4 @@ def _streams(stream: pa.Buffer) -> Iterator[pa.Table]:
     """Tables in Arrow streams, one after the other."""
     reader = pa.BufferReader(stream)
     while reader.tell() < reader.size():
-        yield pa.ipc.open_stream(reader).read_all()
+        yield widened(pa.ipc.open_stream(reader).read_all())

@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.cluster.workers import Piped
-from timeloom.engines.spark.columns.arrow_types import arrow_schema
+from timeloom.engines.spark.columns.arrow_types import arrow_schema, may_be_long
 from timeloom.engines.spark.columns.faults import FAULT, NO_TIME, Judgement, fault
 from timeloom.engines.spark.columns.ticks import literal
 from timeloom.engines.spark.columns.validity import JudgedFrame
@@ -20,6 +20,7 @@ from timeloom.engines.spark.exchange.blocks import Block, received
 from timeloom.engines.spark.exchange.forecast import row_bytes
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.writing import KEY
+from timeloom.engines.spark.sequenced.given_periods import GivenPeriods
 from timeloom.engines.spark.sequenced.tick_columns import END, START, TickColumns, numbers
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
@@ -73,10 +74,8 @@ class GroupedRows:
         return Delivery(self.slicing.tasks, order)
 
     @property
-    def judgement(self) -> Judgement | None:
-        """What becomes of invalid rows, if any are sent."""
-        if not self.admitted.policy.judges:
-            return None
+    def judgement(self) -> Judgement:
+        """What becomes of invalid rows."""
         return Judgement(self.verb, self.admitted.period, self.admitted.policy)
 
     def sent(self) -> DataFrame | Piped:
@@ -90,17 +89,36 @@ class GroupedRows:
 
     @property
     def exchange(self) -> Exchange:
-        """The exchange of the rows."""
+        """The exchange of the rows. Those that a window cuts have their ticks from SQL, all others from a task."""
+        rows, reader = self._given() if self.window is None else self._cut()
+        timed = self._ticked([]).where(f"{START} < {END}")
+        kinds = {self.admitted.column(name): self.admitted.schema[name].dataType for name in self.columns}
+        long = tuple(name for name, kind in kinds.items() if may_be_long(kind))
+        return Exchange((Source(rows, timed, (START, END), KEY, reader, long),), self.slicing)
+
+    def _given(self) -> tuple[DataFrame, GivenPeriods]:
+        """The rows with their periods as they were given."""
+        start, end = map(self.admitted.column, (self.admitted.period.start, self.admitted.period.end))
+        columns = tuple(map(self.admitted.column, self.columns))
+        key = [f"{self._key()} AS {KEY}"] if self.by else []
+        rows = self.admitted.rows.selectExpr(*key, *dict.fromkeys([start, end, *columns]))
+        sent = (KEY, *columns) if self.by else columns
+        return rows, GivenPeriods(PeriodRange(), self.judgement, start, end, sent)
+
+    def _cut(self) -> tuple[DataFrame, TickColumns]:
+        """The rows with their ticks within the window."""
         columns = [self.admitted.column(name) for name in self.columns]
-        faults = {} if self.judgement is None else {FAULT: fault(self.admitted)}
+        faults = {FAULT: fault(self.admitted)} if self._judging else {}
         made = faults | self._whole_period()
         rows = self._ticked([*(f"{text} AS {name}" for name, text in made.items()), *columns])
         if not self.by:
             rows = rows.select(START, END, *made, *columns)
-        timed = self._ticked([]).where(f"{START} < {END}")
-        reader = TickColumns(PeriodRange(), self.judgement)
-        source = Source(rows, timed, (START, END), KEY, reader)
-        return Exchange((source,), self.slicing)
+        return rows, TickColumns(PeriodRange(), self.judgement if self._judging else None)
+
+    @property
+    def _judging(self) -> bool:
+        """Whether invalid rows are sent."""
+        return self.admitted.policy.judges
 
     def _key(self) -> str:
         return f"xxhash64({', '.join(map(self.admitted.column, self.by))})" if self.by else "0L"
@@ -123,7 +141,7 @@ class GroupedRows:
                 frame = frame.where(f"NOT {valid} OR {inside}")
             start = f"CASE WHEN {inside} THEN greatest({start}, {low}) ELSE {no_start} END"
             end = f"CASE WHEN {inside} THEN least({end}, {high}) ELSE {no_end} END"
-        if self.judgement is not None:
+        if self._judging:
             start, end = (f"CASE WHEN {valid} THEN {tick} END" for tick in (start, end))
         ticked = frame.selectExpr(f"{self._key()} AS key", f"{start} AS {START}", f"{end} AS {END}", *columns)
         if self.all_groups and self.window is not None and not self.by:
@@ -162,9 +180,10 @@ class Delivery:
         if not blocks:
             return None
         table = pa.concat_tables([block.rows for block in blocks])
-        starts, ends = numbers(table, START), numbers(table, END)
-        slices, since, until = (_of_rows(blocks, at) for at in (1, 2, 3))
-        starts, ends = np.maximum(starts, since), np.minimum(ends, until)
+        starts, ends, slices = numbers(table, START), numbers(table, END), np.zeros(table.num_rows, np.int64)
+        if any(block.destination.slice for block in blocks):
+            slices, since, until = (_of_rows(blocks, at) for at in (1, 2, 3))
+            starts, ends = np.maximum(starts, since), np.minimum(ends, until)
         if self.order_by is not None:
             order = _order(table, self.order_by)
             table = table.take(order)

@@ -1,7 +1,6 @@
 """Where time is cut: the boundaries of each bucket, chosen from a sample by one small task inside the plan."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,8 +19,8 @@ from timeloom.engines.tables.ticks import Ticks
 
 CUTS = "cuts"
 
-CHOSEN = f"{CUTS} string"
-"""The schema of the one row that comes out. A text: lists and maps that are mostly null take Spark long to send on."""
+CHOSEN = f"{CUTS} array<bigint>"
+"""The schema of the one row that comes out."""
 
 _SAMPLE = pa.schema([(name, pa.int64()) for name in SAMPLED])
 
@@ -37,19 +36,26 @@ class Cuts:
     grids: dict[int, dict[int, Grid]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, text: str | None) -> "Cuts":
-        """Read what was written."""
-        found = json.loads(text or '{"bounds": {}, "grids": {}}')
-        grids = {
-            int(bucket): {int(at): Grid(*grid) for at, grid in shared.items()}
-            for bucket, shared in found["grids"].items()
-        }
-        return cls({int(bucket): np.array(bounds, np.int64) for bucket, bounds in found["bounds"].items()}, grids)
+    def read(cls, numbers: Sequence[int]) -> "Cuts":
+        """Read what was written; nothing is cut if that is nothing."""
+        rest = iter(numbers[1:])
+        bounds, grids = {}, {}
+        for bucket in rest:
+            bounds[bucket] = np.array([next(rest) for _ in range(next(rest))], np.int64)
+            shared = {next(rest): Grid(next(rest), next(rest)) for _ in range(next(rest))}
+            if shared:
+                grids[bucket] = shared
+        return cls(bounds, grids)
 
-    def written(self) -> str:
-        """As text."""
-        bounds = {bucket: bounds.tolist() for bucket, bounds in self.bounds.items()}
-        return json.dumps({"bounds": bounds, "grids": self.grids})
+    def written(self) -> list[int]:
+        """As numbers, of which the first says how many there are."""
+        found = [0]
+        for bucket, bounds in self.bounds.items():
+            grids = self.grids.get(bucket, {})
+            found += [bucket, bounds.size, *bounds.tolist(), len(grids)]
+            found += [number for at, grid in grids.items() for number in (at, *grid)]
+        found[0] = len(found)
+        return found
 
 
 class Sampled(NamedTuple):
@@ -76,7 +82,7 @@ class CutTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Choose the cuts."""
         cuts = self.chosen(self.read(batches))
-        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()])], names=[CUTS])
+        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()], pa.list_(pa.int64()))], names=[CUTS])
 
     def chosen(self, sample: "Sampled") -> Cuts:
         """The cuts that a sample asks for."""

@@ -1,0 +1,64 @@
+"""Columns that travel in fewer bytes arrive as they were."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timeloom.engines.spark.exchange.blocks import ipc_column, read_ipc
+from timeloom.engines.spark.exchange.narrowing import FEW, narrowed, widened
+
+ENDS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-300, 300), st.integers(2**63 - 300, 2**63 - 1))
+KINDS = {
+    "int64": pa.int64(),
+    "micros": pa.timestamp("us"),
+    "zoned": pa.timestamp("us", "Europe/Berlin"),
+    "duration": pa.duration("us"),
+}
+
+
+def filled(values, kind):
+    """A column of some values, as many rows as are worth it."""
+    repeated = np.resize(np.array(values, np.int64), FEW)
+    return pa.array(repeated).view(kind)
+
+
+def sent(table):
+    return read_ipc(ipc_column(table)[0])
+
+
+@given(st.lists(ENDS, min_size=1, max_size=4), st.sampled_from(sorted(KINDS)))
+def test_values_arrive_as_they_were(values, kind):
+    table = pa.table({"x": filled(values, KINDS[kind])})
+    found = sent(table)
+    assert found.schema == table.schema
+    assert found["x"].combine_chunks().equals(table["x"].combine_chunks())
+    assert sent(table.slice(7))["x"].combine_chunks().equals(table.slice(7)["x"].combine_chunks())
+
+
+@pytest.mark.parametrize(("span", "width"), [(255, 8), (256, 16), (65_535, 16), (65_536, 32), (2**32 - 1, 32)])
+def test_numbers_take_as_few_bytes_as_they_need(span, width):
+    for low in (-(2**63), -5, 2**63 - 1 - span):
+        table = pa.table({"x": filled([low, low + span], pa.int64())})
+        assert narrowed(table).schema.field("x").type.bit_width == width
+        assert widened(narrowed(table)).equals(table)
+
+
+def test_what_would_not_be_smaller_travels_as_it_is():
+    wide = filled([0, 2**32], pa.int64())
+    others = {
+        "wide": wide,
+        "null": pa.array([None, *range(FEW - 1)]),
+        "text": pa.array(["x"] * FEW),
+        "real": pa.array([0.5] * FEW),
+        "short": pa.array([1] * FEW, pa.int8()),
+        "exact": pa.array([1] * FEW, pa.decimal128(38, 2)),
+    }
+    table = pa.table(others).replace_schema_metadata({"of": "the user"})
+    assert narrowed(table) is table
+    more = table.append_column("dates", filled([3, 9], pa.int64()).cast(pa.int32()).cast(pa.date32()))
+    found = sent(more)
+    assert narrowed(more).nbytes < more.nbytes
+    assert found.equals(more, check_metadata=True)
+    assert narrowed(more.slice(0, FEW - 1)).num_columns == more.num_columns
