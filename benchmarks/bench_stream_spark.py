@@ -53,10 +53,10 @@ def rows_of(rows: int, seed: int) -> dict[str, np.ndarray]:
     return {"id": np.arange(rows), "key": keys, "start": BEGIN + micros[0], "end": BEGIN + micros[1]}
 
 
-def write_files(folder: Path, columns: dict[str, np.ndarray], clock: str, batches: int) -> None:
+def write_files(folder: Path, columns: dict[str, np.ndarray], clock: str, batches: int, seconds: float = HOUR) -> None:
     """One file for each micro-batch: the rows of one stretch of the hour."""
     folder.mkdir(parents=True)
-    edges = BEGIN + (np.linspace(0, HOUR, batches + 1) * 1e6).astype("timedelta64[us]")
+    edges = BEGIN + (np.linspace(0, seconds, batches + 1) * 1e6).astype("timedelta64[us]")
     edges[-1] = np.datetime64("2100-01-01", "us")
     for number in range(batches):
         now = (columns[clock] >= edges[number]) & (columns[clock] < edges[number + 1])
@@ -146,8 +146,8 @@ def state_bytes(spark: Any, checkpoint: Path, batches: int) -> list[int]:
     """How many bytes the joins of all keys take, after each batch of the simulated hour."""
     sizes = []
     for batch in range(batches):
-        stored = spark.read.format("statestore").option("stateVarName", "join").option("batchId", batch)
-        rows = stored.load(str(checkpoint)).selectExpr("sum(length(value.body))").collect()
+        stored = spark.read.format("statestore").option("stateVarName", "pages").option("batchId", batch)
+        rows = stored.load(str(checkpoint)).selectExpr("sum(length(user_map_value.body))").collect()
         sizes.append(rows[0][0] or 0)
     return sizes
 

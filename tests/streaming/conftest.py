@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from timeloom.streaming import StreamJoin
+from timeloom.streaming import EndpointCount, LiveForest, StreamJoin
 from timeloom.streaming.final.stream import FinalStream
 from timeloom.streaming.intake import Tally
 from timeloom.streaming.many_keys import ManyKeys
@@ -48,6 +48,40 @@ def balanced_tables(method: Method) -> Method:
     return step
 
 
+def balanced_counts(method: Method) -> Method:
+    """Let a step of a count compare the events that it was given with what it answers, and with its tally."""
+
+    @wraps(method)
+    def step(count: EndpointCount, left: Any, right: Any, complete: int) -> Any:
+        given, before = left.ids.size + right.ids.size + count.intake.waiting, count.tally
+        answer = method(count, left, right, complete)
+        refused = sum(len(part.verdicts) for part in answer.refused)
+        assert given == answer.used + refused + count.intake.waiting, "an event is lost, or counted twice"
+        assert_balanced(before, count.tally, left.ids.size + right.ids.size)
+        return answer
+
+    return step
+
+
+def balanced_index(method: Method) -> Method:
+    """Let a live index compare the rows of a table with what became of them."""
+
+    @wraps(method)
+    def step(live: LiveForest, events: Any, until: Any) -> int:
+        before = live.tally
+        refused: int = method(live, events, until)
+        assert_balanced(before, live.tally, events.num_rows)
+        assert live.tally.refused - before.refused == refused
+        return refused
+
+    return step
+
+
+def assert_balanced(before: Tally, after: Tally, given: int) -> None:
+    assert after.events - before.events == given, "an event is lost, or counted twice"
+    assert after.events == after.used + after.held + after.refused, "an event is lost, or counted twice"
+
+
 @pytest.fixture(scope="module", autouse=True)
 def every_event_is_accounted_for() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -56,4 +90,6 @@ def every_event_is_accounted_for() -> Iterator[None]:
         for name in ("push", "close"):
             patch.setattr(StreamJoin, name, balanced_tables(getattr(StreamJoin, name)))
         patch.setattr(FinalStream, "_advance", balanced_tables(FinalStream._advance))
+        patch.setattr(EndpointCount, "_advance", balanced_counts(EndpointCount._advance))
+        patch.setattr(LiveForest, "_push", balanced_index(LiveForest._push))
         yield

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeloom.errors import StorageError
+from timeloom.errors import StorageError, UsageError
 from timeloom.model.names import relation
 from timeloom.streaming import EndpointCount, LiveForest, StreamJoin
 from timeloom.streaming.intake import Events
@@ -181,3 +181,30 @@ def test_live_indexes_go_on_after_a_restart(given, cuts, tmp_path_factory):
     through.save(place)
     again = LiveForest.load(place)
     assert again.active().to_pylist() == restarted.active().to_pylist()
+
+
+def test_keys_before_1970_go_on(tmp_path):
+    """Instants before the beginning of the axis are as good as others; keys have never been at work before them."""
+    join = StreamJoin("overlaps", on="key", how="full")
+    rows = [("a", "x", -20, True, 1), ("b", "y", -19, True, 1)]
+    join.push(table(rows), table(rows[:1]), until=-15)
+    join.save(tmp_path / "join")
+    again = StreamJoin.load(tmp_path / "join")
+    ends = table([("a", "x", -10, False, 1)])
+    found = [each.push(ends, None, until=-9).to_pylist() for each in (join, again)]
+    assert found[0] == found[1]
+
+
+def test_numbers_of_keys(tmp_path):
+    """Keys that share a sweep are numbered densely; others may have any number, also in a file."""
+    make, many = partial(EndpointJoin, relation("intersects")), np.array([1 << 40])
+    one, none = Events.endpoints(np.array([1]), np.array([0]), np.array([True])), np.empty(0, np.int64)
+    join = KeyedJoin(make)
+    join.push((one, Events.none()), (many, none), until=1)
+    join.save(tmp_path / "keys")
+    assert KeyedJoin.load(tmp_path / "keys", make).keys == {1 << 40}
+    for pooled, numbers in ((True, many), (False, np.array([-1]))):
+        with pytest.raises(UsageError, match="keys have numbers from .* number them one after the other"):
+            KeyedJoin(make, pooled=pooled).push((one, Events.none()), (numbers, none), until=1)
+    with pytest.raises(StorageError, match="its keys have numbers from 67,108,864 on"):
+        KeyedJoin(make, pooled=True).restore(join.snapshot())

@@ -7,12 +7,14 @@ from decimal import Decimal
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from stream_files import END, LEFT, RIGHT, endpoints, found_in, run_to_files, stream, write
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
 from timeloom.operators.stream_join import stream_join
+from timeloom.streaming.pages import STATE
 from timeloom.streaming.processor import Plan
 
 pytestmark = pytest.mark.spark
@@ -104,6 +106,37 @@ def test_the_checkpoint_of_another_query_is_refused(session, tmp_path):
     write(right, 2, endpoints(RIGHT, 5, END))
     run_to_files(joined(), tmp_path / "out", tmp_path / "checkpoint")
     assert all(row[4] is None for row in found_in(session, tmp_path / "out"))
+
+
+def a_state_for_each_key() -> StatefulProcessor:
+    class StateOfAKey(StatefulProcessor):
+        """What streaming joins were up to version 7 of their state: a value for each key."""
+
+        def init(self, handle):
+            self.state = handle.getValueState("join", STATE)
+
+        def handleInputRows(self, key, rows, timerValues):
+            self.state.update((7, b"", "[]"))
+            for frame in rows:
+                yield frame[["key"]]
+
+        def close(self):
+            pass
+
+    return StateOfAKey()
+
+
+def test_a_checkpoint_with_a_state_for_each_key_is_refused_at_once(session, tmp_path):
+    left, right = tmp_path / "left", tmp_path / "right"
+    write(left, 0, endpoints(LEFT, 0, 2))
+    write(right, 0, endpoints(RIGHT, 0, 2))
+    sides = [stream(session, folder) for folder in (left, right)]
+    before = sides[0].unionByName(sides[1]).withWatermark("time", "0 seconds").groupBy("key")
+    frame = before.transformWithStateInPandas(a_state_for_each_key(), "key STRING", "Append", "EventTime")
+    run_to_files(frame, tmp_path / "out", tmp_path / "checkpoint")
+    write(left, 1, endpoints(LEFT, 3, 4))
+    with pytest.raises(StreamingQueryException, match="Cannot change join .* restart with a new checkpoint directory"):
+        run_to_files(stream_join(*sides, "overlaps", on="key"), tmp_path / "out", tmp_path / "checkpoint")
 
 
 NAMES = ["a.b", "a`b", "*", " ", "side", "number", "starting", "end", "verdict", "clock", "c0", "start"]

@@ -9,19 +9,22 @@ from pyspark.sql import types as T  # noqa: N812
 
 from timeloom.model.ticks import Axis
 from timeloom.streaming.deciding import EVENTS
-from timeloom.streaming.intake import Events
+from timeloom.streaming.intake import Events, Ids
 from timeloom.streaming.keyed import Found, Keyed
-from timeloom.streaming.keyed_state import KeyState
-from timeloom.streaming.operator import Emitted
+from timeloom.streaming.many_keys import OfKeys
 from timeloom.streaming.payload import typed
 from timeloom.streaming.settling import ResultPositions, condition_on, overlap_ticks, period_ticks, settled
+from timeloom.streaming.shared_state import SharedState
 from timeloom.streaming.wanted import ID, PAYLOAD, PERIOD, Source, Wanted
 
 Payload = tuple[tuple[str, ...], tuple[str, ...]]
 
+KEY = "key"
+"""The column of keys, which are texts."""
+
 
 class Answers:
-    """How the events of a key become its results: which columns they carry, and which the results have."""
+    """How the events of keys become their results: which columns they carry, and which the results have."""
 
     def __init__(
         self,
@@ -38,7 +41,7 @@ class Answers:
         self.chosen, self.tested = list(layout.chosen.values()), layout.tested
         self.columns = [f"o{at}" for at in range(len(self.chosen))]
 
-    def carry(self, side: int, events: Events, frame: pd.DataFrame, state: KeyState) -> Events:
+    def carry(self, side: int, events: Events, keys: Ids, frame: pd.DataFrame, state: SharedState) -> Events:
         """Number the events of a side and keep what is asked for of them."""
         carried = state.carried[side]
         first = max(carried.next_number, state.join.next_number(side))
@@ -46,21 +49,22 @@ class Answers:
         columns = {
             name: pa.array(frame[f"p{at}"], pa.string(), from_pandas=True) for at, name in enumerate(self.carried[side])
         }
-        carried.add(numbered, np.zeros(events.ids.size, np.int64), pa.table(columns), whole=self.whole[side])
+        carried.add(numbered, keys, pa.table(columns), whole=self.whole[side])
         return numbered
 
-    def frames(self, emitted: Emitted, state: KeyState) -> list[pd.DataFrame]:
-        """What is certain."""
+    def frames(self, certain: OfKeys, state: SharedState) -> list[pd.DataFrame]:
+        """What is certain, with the numbers of keys."""
+        emitted = certain.emitted
         for side, carried in enumerate(state.carried):
             carried.end(*emitted.ended[1:, emitted.ended[0] == side])
-        found = Found.of([Keyed(0, emitted)])
+        found = Found.of([Keyed(certain.keys, emitted, certain.row_keys)])
         if self.wanted.where is not None:
             test = condition_on(self.wanted.where, lambda positions: self._tested(positions, state))
             found = settled(found, state.carried, self.wanted.how, test)
         if not found.instants.size:
             return []
         positions = ResultPositions.of(found, state.carried) if state.join.numbered else None
-        columns: dict[str, Any] = {}
+        columns: dict[str, Any] = {KEY: found.keys}
         for side, name in enumerate(("left_id", "right_id")):
             rows = found.rights if side else found.lefts
             if positions is not None:
@@ -72,24 +76,24 @@ class Answers:
             columns[name] = self._text(source, positions, state).to_pandas().astype(object)
         return [pd.DataFrame(columns)]
 
-    def _text(self, source: Source, positions: ResultPositions, state: KeyState) -> Any:
+    def _text(self, source: Source, positions: ResultPositions, state: SharedState) -> Any:
         kind, side, name = source
         if kind == PAYLOAD:
             return state.carried[side].values(name, positions.of_side(side), positions.instants).cast(pa.string())
         ticks, none = self._ticks(source, positions, state)
         return pa.array(ticks, pa.int64(), mask=none).cast(pa.string())
 
-    def _ticks(self, source: Source, positions: ResultPositions, state: KeyState) -> tuple[Any, Any]:
+    def _ticks(self, source: Source, positions: ResultPositions, state: SharedState) -> tuple[Any, Any]:
         kind, side, name = source
         if kind == PERIOD:
             return period_ticks(positions, side, name, state.carried, self.whole)
         return overlap_ticks(positions, name, state.carried, self.whole)
 
-    def _tested(self, positions: ResultPositions, state: KeyState) -> dict[str, pa.ChunkedArray]:
+    def _tested(self, positions: ResultPositions, state: SharedState) -> dict[str, pa.ChunkedArray]:
         """The columns of pairs that the condition reads."""
         return {name: self._value(name, source, positions, state) for name, source in self.tested.items()}
 
-    def _value(self, name: str, source: Source, positions: ResultPositions, state: KeyState) -> pa.ChunkedArray:
+    def _value(self, name: str, source: Source, positions: ResultPositions, state: SharedState) -> pa.ChunkedArray:
         kind, side, column = source
         if kind == PAYLOAD:
             return typed(
@@ -105,7 +109,7 @@ class Answers:
         return pa.chunked_array([stamps.cast(pa.timestamp("us", "UTC" if self.axis is Axis.ZONED else None))])
 
 
-def _ids(state: KeyState, side: int, rows: Any, absent: Any) -> Any:
+def _ids(state: SharedState, side: int, rows: Any, absent: Any) -> Any:
     if absent.all():
         return None
     return state.names[side].values(rows, absent if absent.any() else None).to_pandas(integer_object_nulls=True)

@@ -20,13 +20,13 @@ from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER, Axis, Span
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
+from timeloom.streaming.intake import Events, Ids, Intake, Refused, Tally, Until, refused
 from timeloom.streaming.opened import OpenRows, Rows
 from timeloom.streaming.readings import ENDED, STARTED, Reading, count_of
 from timeloom.streaming.saved import axis_of, intake_arrays, relation_fields, relation_of, restore_intake
 
-KIND = "stream-count"
-"""What files of counts hold."""
+KIND, STATE_VERSION = "stream-count", 2
+"""What files of counts hold, and the version of that."""
 
 HANDLE, ID, START, END, FIRST_VALUE = range(5)
 UNREAD = -1
@@ -78,6 +78,7 @@ class EndpointCount(Guarded):
         self._counts = [count for count in found if count is not None]
         self._open = OpenRows()
         self._counters = [0, 0]
+        self._given = self._used = self._refused = 0
         self._pending = np.empty((FIRST_VALUE + 2 * len(self._counts), 0), np.int64)
 
     @property
@@ -85,6 +86,12 @@ class EndpointCount(Guarded):
     def state_size(self) -> int:
         """Left rows whose counts are not final."""
         return self._pending.shape[1]
+
+    @property
+    @guarded
+    def tally(self) -> Tally:
+        """How many events have come so far, and what became of them: used, held until their instant, or refused."""
+        return Tally(self._given, self._used, self.intake.waiting, self._refused)
 
     @checked
     @guarded
@@ -101,18 +108,24 @@ class EndpointCount(Guarded):
     @guarded
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to one file, hashed and versioned: all that `load` needs to go on from here."""
-        meta = {"relation": relation_fields(self.relation), "axis": self.axis.value}
-        parts = {"intake": intake_arrays(self.intake), "open": self._open.snapshot(), "pending": [self._pending]}
-        saved.save(path, KIND, meta, {**parts, "counters": np.array(self._counters, np.int64)})
+        meta = {"relation": relation_fields(self.relation), "axis": self.axis.value, saved.STATE: STATE_VERSION}
+        parts: dict[str, Any] = {"intake": intake_arrays(self.intake), "open": self._open.snapshot()}
+        parts |= {"pending": [self._pending], "counters": np.array(self._counters, np.int64)}
+        parts["tally"] = np.array([self._given, self._used, self._refused], np.int64)
+        saved.save(path, KIND, meta, parts)
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> "EndpointCount":
-        """Go on from a file that `save` wrote; one that is damaged or of another kind is a StorageError."""
+        """Go on from a file that `save` wrote, also of an earlier version.
+
+        One that is damaged, of another kind or of a later version is a StorageError.
+        """
         return saved.load(path, KIND, cls._restored)
 
     @classmethod
     def _restored(cls, meta: dict[str, Any], parts: saved.Parts) -> "EndpointCount":
+        saved.bring_up_to_date(meta, parts, {1: saved.without_tally})
         count = cls(relation_of(meta["relation"]), axis=axis_of(meta["axis"]))
         restore_intake(count.intake, parts["intake"])
         count._open.restore(parts["open"])
@@ -123,9 +136,11 @@ class EndpointCount(Guarded):
         unique = distinct(pending[HANDLE]).size == pending.shape[1]
         storage.require(unique and bool((values >= UNREAD).all()), "rows are counted twice, or less than none")
         count._pending, count._counters = pending, counters
+        count._given, count._used, count._refused = saved.tally_of(parts, count.intake.waiting)
         return count
 
     def _advance(self, left: Events, right: Events, complete: int) -> Counted:
+        self._given += left.ids.size + right.ids.size
         events = self.intake.take(left, right, complete)
         (begun, over), (come, gone) = self._open.accept(events)
         times = [come.starts, gone.ends]
@@ -142,7 +157,9 @@ class EndpointCount(Guarded):
             self._read(count.less, less, times, complete)
         for counter in (STARTED, ENDED):
             self._counters[counter] += times[counter].size
-        return self._final(refused(events), len(events))
+        counted = self._final(refused(events), len(events))
+        self._used, self._refused = self._used + counted.used, self._refused + len(events) - counted.used
+        return counted
 
     def _remember(self, begun: Rows, over: Rows) -> None:
         """Keep new left rows, and note the ends of those that are kept."""

@@ -5,24 +5,25 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.streaming.agenda import empty_agenda
-from timeloom.kernels.streaming.gapless import AFTER, END, FIRED, KEY, MARK, NAME, START, Cells, empty_maps, fill
-from timeloom.kernels.streaming.gapless import with_room as roomy_maps
+from timeloom.kernels.streaming.gapless import AFTER, FIRED, KEY, NAME, Cells, empty_maps
 from timeloom.kernels.streaming.keyed_sweep import (
+    FIRST,
+    FREE,
     LIVE,
     LIVE_SIZE,
     MARKED_SIZE,
+    NEXT,
     OPEN,
     OPEN_SIZE,
     empty_pool,
     rows_of,
-    store,
     sweep_keys,
     used_of,
 )
-from timeloom.kernels.streaming.layout import ENTRY_SIZE, PAIRS, PLANNED, ROWS, TIME, WAITERS
+from timeloom.kernels.streaming.layout import ENTRY_SIZE, PAIRS, ROWS, TIME
 from timeloom.kernels.streaming.open_rows import HANDLE as OPEN_HANDLE
 from timeloom.kernels.streaming.open_rows import ID as OPEN_ID
-from timeloom.kernels.streaming.open_rows import empty_rows, refilled
+from timeloom.kernels.streaming.open_rows import empty_rows
 from timeloom.kernels.streaming.planned_keys import (
     LAST_WORK,
     LATER_SIZE,
@@ -31,7 +32,6 @@ from timeloom.kernels.streaming.planned_keys import (
     WAITS,
     Pools,
     Tools,
-    put_off,
     reveal,
     sweep_planned_keys,
 )
@@ -39,8 +39,8 @@ from timeloom.kernels.streaming.scan import BUFFER
 from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.streaming.intake import Ids
 from timeloom.streaming.operator import EndpointJoin, open_as_live
-from timeloom.streaming.restoring import BEFORE, FAR, Stored
 from timeloom.streaming.rules import alike
+from timeloom.streaming.state_layout import BEFORE, FAR, OF_KEY, Tables
 
 ROOM = 64
 """Keys, and rows of each pool, for which there is room at first."""
@@ -73,6 +73,7 @@ class KeyPools:
     def forget(self) -> None:
         """Let go of all rows."""
         self._lists = np.full((ROOM, OPEN + 2 if self._direct else LISTS_SIZE), -1, np.int64)
+        self._lists[:, LAST_WORK:] = MIN_TICK
         self._due = np.full(ROOM, FOREVER)
         live = LIVE_SIZE if self._direct else MARKED_SIZE
         self._pools: Pools = (empty_pool(live), empty_pool(OPEN_SIZE), empty_pool(LATER_SIZE))
@@ -106,6 +107,11 @@ class KeyPools:
     def due(self, complete: int) -> Ids:
         """The keys that have something planned up to an instant."""
         return np.flatnonzero(self._due <= complete)
+
+    @property
+    def next_due(self) -> int:
+        """The next instant for which anything is planned, or FOREVER."""
+        return int(self._due.min())
 
     def make_room(self, keys: int) -> None:
         """Make room for the lists of this many keys."""
@@ -183,46 +189,70 @@ class KeyPools:
                 live = reveal(self._lists, side, live, opened, self._numbered)
             self._pools = (live, opened, self._pools[2])
 
-    def put(self, key: int, stored: Stored) -> None:
-        """Put the rows and plans of a key at rest."""
-        self.make_room(key + 1)
-        (live, opened, later), (maps, _, agenda, waiters) = self._pools, self._tools
-        for side, rows in enumerate(self._live_of(stored)):
-            maps = roomy_maps(maps, rows.shape[1])
-            fill(maps, side, rows)
-        table = refilled(stored.left_opened, stored.right_opened)
-        live, opened, table = store(self._lists, key, live, opened, maps, table)
+    def fill(self, stored: Tables) -> None:
+        """Put the rows and plans of keys at rest where there are none yet."""
+        self.forget()
+        keys = stored.keys
+        self.make_room(int(keys.max(initial=-1)) + 1)
+        live = LIVE_SIZE if self._direct else MARKED_SIZE
+        self._pools = (
+            self._linked(keys, LIVE, self._live_of(stored), live),
+            self._linked(keys, OPEN, [stored.left_opened, stored.right_opened], OPEN_SIZE),
+            self._linked(keys, PLANS, [] if self._direct else [stored.plans, stored.waiters], LATER_SIZE),
+        )
         if self._direct is None:
-            agenda = empty_agenda(max(ROOM, len(stored.plans)))
-            agenda[0, : len(stored.plans)] = stored.plans
-            state = self.state
-            state[PLANNED], state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
-            later = put_off(self._lists, key, later, agenda, np.ascontiguousarray(stored.waiters), state)
-            self._lists[key, LAST_WORK] = stored.numbers[BEFORE]
-            self._due[key] = int(stored.plans[0, TIME]) if len(stored.plans) else FOREVER
-        self._pools, self._tools = (live, opened, later), (maps, table, agenda, waiters)
+            self._lists[keys, LAST_WORK] = stored.numbers[:, BEFORE]
+            own, firsts = np.unique(stored.plans[OF_KEY], return_index=True)
+            self._due[keys[own]] = stored.plans[1 + TIME, firsts]
 
-    def _live_of(self, stored: Stored) -> list[Cells]:
+    def _linked(self, keys: Ids, column: int, tables: list[Cells], columns: int) -> Cells:
+        """A pool with the rows of these tables, which the lists of their keys have from a column on."""
+        size = sum(table.shape[1] for table in tables)
+        pool, at = empty_pool(columns, max(ROOM, size + 1)), 1
+        pool[FREE, NEXT] = size + 1 if size + 1 < len(pool) else -1
+        for number, table in enumerate(tables):
+            own, rows = table[OF_KEY], np.arange(at, at + table.shape[1])
+            changes = own[1:] != own[:-1]
+            pool[rows, FIRST:] = table[1:columns].T
+            pool[rows, NEXT] = np.where(np.append(changes, True)[: rows.size], -1, rows + 1)
+            firsts = np.append(True, changes)[: rows.size]
+            self._lists[keys[own[firsts]], column + number] = rows[firsts]
+            at += rows.size
+        return pool
+
+    def _live_of(self, stored: Tables) -> list[Cells]:
         """The live rows of either side; one that was not looked at where it was stored may be looked at here."""
         found = [stored.left_live, stored.right_live]
-        if self._direct is None and not stored.numbers[FAR]:
-            for side in self._hidden:
-                opened = (stored.left_opened, stored.right_opened)[side]
-                found[side] = np.concatenate([found[side], open_as_live(opened, numbered=self._numbered)], axis=1)
+        for side in self._hidden if self._direct is None else []:
+            opened = (stored.left_opened, stored.right_opened)[side]
+            opened = opened[:, stored.numbers[opened[OF_KEY], FAR] == 0]
+            more = np.concatenate([opened[:1], open_as_live(opened[1:].T, numbered=self._numbered)])
+            both = np.concatenate([found[side], more], axis=1)
+            found[side] = both[:, np.argsort(both[OF_KEY], kind="stable")]
         return found
 
-    def stored_rows(self, key: int) -> tuple[list[Cells], list[Cells], Cells, Cells, int]:
-        """What is kept of a key: open rows, live rows, plans, waiting rows, and the last instant at work."""
+    def tables(self, keys: Ids) -> list[Cells]:
+        """What is kept of these keys, which are all: open rows and live rows of either side, plans and waiting rows."""
         live_pool, opened_pool, later = self._pools
-        opened = [rows_of(self._lists, key, OPEN + side, opened_pool) for side in (0, 1)]
-        live = []
+        found = [rows_of(self._lists, OPEN + side, opened_pool) for side in (0, 1)]
         for side in (0, 1):
-            rows = rows_of(self._lists, key, LIVE + side, live_pool).T
-            tuples = np.zeros((AFTER, rows.shape[1]), np.int64)
-            tuples[[KEY, START, END, NAME, MARK][: len(rows)]] = rows
-            tuples[FIRED] = MIN_TICK
-            live.append(tuples)
-        if self._direct is not None:
-            return opened, live, np.empty((0, 4), np.int64), np.empty((4, 0), np.int64), MIN_TICK
-        plans, waiters = (rows_of(self._lists, key, column, later) for column in (PLANS, WAITS))
-        return opened, live, plans, np.ascontiguousarray(waiters.T), int(self._lists[key, LAST_WORK])
+            rows = rows_of(self._lists, LIVE + side, live_pool)
+            whole = np.zeros((1 + AFTER, rows.shape[1]), np.int64)
+            whole[: len(rows)] = rows
+            whole[1 + FIRED] = MIN_TICK
+            found.append(whole)
+        if self._direct is None:
+            found += [rows_of(self._lists, column, later) for column in (PLANS, WAITS)]
+        else:
+            found += [np.empty((LATER_SIZE, 0), np.int64)] * 2
+        for table in found:
+            table[OF_KEY] = np.searchsorted(keys, table[OF_KEY])
+        return found
+
+    def last_work(self, keys: Ids) -> Ids:
+        """The last instant at which each of these keys was at work; MIN_TICK where that does not matter."""
+        if self._direct is not None or not keys.size:
+            return np.full(keys.size, MIN_TICK)
+        self.make_room(int(keys[-1]) + 1)
+        found: Ids = self._lists[keys, LAST_WORK]
+        return found

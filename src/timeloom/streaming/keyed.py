@@ -6,25 +6,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.errors import StorageError
+from timeloom.errors import StorageError, UsageError
 from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Intake, Until
+from timeloom.streaming.intake import Events, Ids, Until
 from timeloom.streaming.many_keys import ManyKeys, OfKeys
 from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.restoring import SHAPES, sound_arrays
+from timeloom.streaming.restoring import sound_tables
 from timeloom.streaming.saved import Place
+from timeloom.streaming.state_layout import apart, together
 from timeloom.streaming.storage import VERSION, malformed
-from timeloom.streaming.versions import migrated, require_known
+from timeloom.streaming.versions import migrated_keys, require_known
 
 KIND = "keyed-stream-join"
 """What files of keyed joins hold."""
 
 
 MOST_KEYS = 1 << 26
-"""More keys than a stream can have had at once: there is a list for each number."""
+"""Numbers of keys that share a sweep are below: there are lists for each number, so keys are numbered densely."""
 
 
 class Keyed(NamedTuple):
@@ -112,43 +113,33 @@ class KeyedJoin(Guarded):
     @guarded
     def waiting(self) -> int:
         """How many events are held back."""
-        return sum(intake.waiting for intake in self._intakes)
+        return sum(join.intake.waiting for join in self._all)
 
     @property
-    def _intakes(self) -> list[Intake]:
-        own = [] if self._many is None else [self._many.intake]
-        return [*own, *(join.intake for join in self._joins.values())]
+    def _all(self) -> "list[ManyKeys | EndpointJoin]":
+        return [*self._joins.values(), *([] if self._many is None else [self._many])]
 
     @guarded
     def used_ids(self, side: int) -> Ids:
         """The ids, or numbers, of a side's rows that are open or may still match, and of held events; each once."""
-        parts = [join.used_ids(side) for join in self._joins.values()]
-        if self._many is not None:
-            held = self._many.intake.sides[side].held
-            numbers = self._many.numbered
-            parts += [self._many.pools.rows(side, numbers=numbers), held.row_numbers if numbers else held.ids]
+        parts = [join.used_ids(side) for join in self._all]
         return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
     @guarded
     def held_ids(self, side: int) -> Ids:
         """The ids of a side's events that are held back."""
-        return distinct(
-            np.concatenate([np.empty(0, np.int64), *(intake.sides[side].held.ids for intake in self._intakes)])
-        )
+        return distinct(np.concatenate([np.empty(0, np.int64), *(join.held_ids(side) for join in self._all)]))
 
     @guarded
     def kept_rows(self, side: int) -> Ids:
         """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
-        parts = [join.kept_rows(side) for join in self._joins.values()]
-        if self._many is not None:
-            held = self._many.intake.sides[side].held
-            starts = held.row_numbers[held.starting]
-            parts += [self._many.pools.rows(side, numbers=True), starts[starts >= 0]]
+        parts = [join.kept_rows(side) for join in self._all]
         return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
     @guarded
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
+        self._check_keys(keys)
         complete, before = self._clocks.complete(*events, until), self._clocks.clocks
         if self._many is not None:
             return [_of_many(self._many.push(events, keys, complete))]
@@ -169,34 +160,29 @@ class KeyedJoin(Guarded):
 
     @guarded
     def snapshot(self) -> list[NDArray[np.int64]]:
-        """The whole state as arrays: the clocks, and each key with the state of its join."""
+        """The whole state as arrays: the clocks, and tables of all keys."""
         clocks = np.array([self._clocks.clock, *self._clocks.clocks], np.int64)
-        keys = np.array(sorted(self.keys), np.int64)
-        states = (
-            self._joins[key].snapshot() if self._many is None else self._many.snapshot(key) for key in keys.tolist()
-        )
-        return [clocks, keys, *(array for state in states for array in state)]
+        if self._many is not None:
+            return [clocks, *self._many.snapshot()]
+        return [clocks, *together({key: join.snapshot() for key, join in self._joins.items()})]
 
     @guarded
     def restore(self, arrays: list[NDArray[np.int64]], version: int = VERSION) -> None:
         """Go on from a snapshot, also of an earlier version; one that cannot be is a StorageError."""
         require_known(version)
-        if len(arrays) < 2 or arrays[0].shape != (3,) or len(arrays) != 2 + len(SHAPES) * arrays[1].size:
-            raise malformed(f"{len(arrays)} parts are not those of a clock and of joins")
-        clocks, keys = arrays[0].tolist(), arrays[1].tolist()
-        in_range = not keys or (min(keys) >= 0 and max(keys) < MOST_KEYS)
-        if min(clocks) != clocks[0] or len(set(keys)) < len(keys) or not in_range:
-            raise malformed("the clocks or the keys cannot be")
-        own = [arrays[2 + at * len(SHAPES) : 2 + (at + 1) * len(SHAPES)] for at in range(len(keys))]
-        states = dict(zip(keys, (migrated(some, version) for some in own), strict=True))
-        stored = {key: sound_arrays(some, self._clocks.arrivals) for key, some in states.items()}
-        self._clocks.restore((clocks[0], clocks[1], clocks[2]), *self._clocks.held())
+        clocks, *parts = migrated_keys(arrays, version)
+        stored = sound_tables(parts, self._clocks.arrivals)
+        if clocks.shape != (3,) or clocks.min() != clocks[0]:
+            raise malformed("the clocks cannot be")
+        if self._many is not None and stored.keys.max(initial=0) >= MOST_KEYS:
+            raise malformed(f"its keys have numbers from {MOST_KEYS:,} on")
+        self._clocks.restore(tuple(clocks.tolist()), *self._clocks.held())
         if self._many is not None:
             self._many.restore(stored)
             return
-        for key, some in states.items():
+        for key, some in apart(stored).items():
             self._joins[key] = self._make()
-            self._joins[key].restore(some)
+            self._joins[key].restore(list(some))
 
     def save(self, path: Place) -> None:
         """Write all keys to one file, hashed and versioned; `load` goes on from there."""
@@ -217,6 +203,15 @@ class KeyedJoin(Guarded):
             return join
 
         return saved.load(path, KIND, read)
+
+    def _check_keys(self, keys: tuple[Ids, Ids]) -> None:
+        """Refuse numbers for which there can be no lists."""
+        for some in keys:
+            if some.size and (some.min() < 0 or (self._many is not None and some.max() >= MOST_KEYS)):
+                raise UsageError(
+                    f"keys have numbers from {some.min():,} to {some.max():,}, expected numbers from 0 to "
+                    f"{MOST_KEYS - 1:,}; number them one after the other, or give each a join of its own: pooled=False"
+                )
 
     def _advance(self, key: int, parts: list[dict[int, Events]], complete: int, clocks: tuple[int, int]) -> Keyed:
         join = self._joins.get(key) or self._make()

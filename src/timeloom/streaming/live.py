@@ -18,7 +18,7 @@ from timeloom.stab_forest.handle import Handle
 from timeloom.stab_forest.persistence import checked_parts, packed
 from timeloom.streaming import saved
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Intake, refused
+from timeloom.streaming.intake import Events, Intake, Tally, refused
 from timeloom.streaming.key_values import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.opened import OpenRows
@@ -26,8 +26,8 @@ from timeloom.streaming.readers import promised, read
 from timeloom.streaming.saved import intake_arrays, restore_intake, time_type, type_in, types_table
 from timeloom.streaming.wanted import read_columns
 
-KIND = "live-forest"
-"""What files of live indexes hold."""
+KIND, STATE_VERSION = "live-forest", 2
+"""What files of live indexes hold, and the version of that."""
 
 
 class LiveForest(Guarded):
@@ -61,6 +61,7 @@ class LiveForest(Guarded):
         self._intake, self._open = Intake(), OpenRows()
         self._handles: dict[int, Handle] = {}
         self._since = MIN_TICK
+        self._given = self._used = self._refused = 0
         self._ids: dict[int, int] = {}
         self._lock = threading.RLock()
 
@@ -85,7 +86,18 @@ class LiveForest(Guarded):
             self._ids[handle.id] = name
         for number, end in zip(ended.handles.tolist(), ended.ends.tolist(), strict=True):
             self.forest.finish(self._handles.pop(number), end)
-        return len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
+        bad = len(reading.verdicts) + sum(len(part.verdicts) for part in refused(taken))
+        self._given += len(reading.verdicts) + reading.events.ids.size
+        self._used += begun.ids.size + ended.ids.size
+        self._refused += bad
+        return bad
+
+    @property
+    @guarded
+    def tally(self) -> Tally:
+        """How many events have come so far, and what became of them: used, held until their instant, or refused."""
+        with self._lock:
+            return Tally(self._given, self._used, self._intake.waiting, self._refused)
 
     @checked
     @guarded
@@ -137,23 +149,30 @@ class LiveForest(Guarded):
             "names": self._names.table(),
             "types": types_table({"time": self.type and self.type.arrow, "ids": self._names.type}),
             "forest": [array.astype(np.int64) for array in arrays.values()],
+            "tally": np.array([self._given, self._used, self._refused], np.int64),
         }
         kinds = [[name, array.dtype.str] for name, array in arrays.items()]
         options = {"forest": meta, "arrays": kinds, "columns": self._columns._asdict(), "since": self._since}
+        options[saved.STATE] = STATE_VERSION
         saved.save(path, KIND, options, parts)
 
     @classmethod
     @checked
     def load(cls, path: str | os.PathLike[str]) -> "LiveForest":
-        """Go on from a file that `save` wrote; one that is damaged or of another kind is a StorageError."""
+        """Go on from a file that `save` wrote, also of an earlier version.
+
+        One that is damaged, of another kind or of a later version is a StorageError.
+        """
         return saved.load(path, KIND, cls._read)
 
     @classmethod
     def _read(cls, meta: dict[str, Any], parts: saved.Parts) -> "LiveForest":
+        saved.bring_up_to_date(meta, parts, {1: saved.without_tally})
         live = cls(event_columns=meta["columns"])
         live.type = time_type(type_in(parts["types"], "time"))
         restore_intake(live._intake, parts["intake"])
         live._open.restore(parts["open"])
+        live._given, live._used, live._refused = saved.tally_of(parts, live._intake.waiting)
         live._since = storage.require_int(meta["since"], "since", MIN_TICK, FOREVER)
         kinds = zip(meta["arrays"], parts["forest"], strict=True)
         arrays = {name: np.ascontiguousarray(array.astype(np.dtype(kind))) for (name, kind), array in kinds}

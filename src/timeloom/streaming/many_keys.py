@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timeloom.kernels.order import distinct
 from timeloom.kernels.streaming.arrival import ACCEPTED
@@ -15,17 +14,21 @@ from timeloom.model.ticks import FOREVER
 from timeloom.streaming.intake import Events, Ids, refused
 from timeloom.streaming.key_pools import KeyPools
 from timeloom.streaming.operator import Emitted, EndpointJoin, ended_rows
-from timeloom.streaming.restoring import FAR, LEFT_HANDLE, Stored
-
-Arrays = list[NDArray[np.int64]]
+from timeloom.streaming.state_layout import BEFORE, FAR, LEFT_HANDLE, OF_KEY, Tables
 
 
 class OfKeys(NamedTuple):
-    """What has become certain, and the key of each pair and of each single row."""
+    """What has become certain, and the key of each pair and of each single row.
+
+    ``refused_keys`` are the keys of refused events, side by side with them (-1 for those that came too late), and
+    ``touched`` are the keys that were at work.
+    """
 
     keys: Ids
     row_keys: Ids
     emitted: Emitted
+    refused_keys: tuple[Ids, ...]
+    touched: Ids
 
 
 class ManyKeys:
@@ -44,6 +47,27 @@ class ManyKeys:
         held = np.concatenate([some[1] for some in self._held_keys])
         return {*self.pools.keys.tolist(), *held.tolist()}
 
+    @property
+    def next_instant(self) -> int:
+        """The next instant at which something is to be done even if nothing happens, or FOREVER."""
+        return min(self.pools.next_due, self.intake.first_held)
+
+    def used_ids(self, side: int) -> Ids:
+        """The ids, or numbers, of a side's rows that are open or may still match, and of events held back."""
+        held = self.intake.sides[side].held
+        rows = self.pools.rows(side, numbers=self.numbered)
+        return np.concatenate([rows, held.row_numbers if self.numbered else held.ids])
+
+    def held_ids(self, side: int) -> Ids:
+        """The ids of a side's events that are held back."""
+        return self.intake.sides[side].held.ids
+
+    def kept_rows(self, side: int) -> Ids:
+        """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
+        held = self.intake.sides[side].held
+        starts = held.row_numbers[held.starting]
+        return np.concatenate([self.pools.rows(side, numbers=True), starts[starts >= 0]])
+
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], complete: int) -> OfKeys:
         """Sweep all keys with events or plans up to an instant; answers what is certain."""
         if not self.pools.takes_care and (complete >= NEAR_TICK or _are_far(events)):
@@ -60,14 +84,15 @@ class ManyKeys:
         due = self.pools.keys if complete == FOREVER else self.pools.due(complete)
         touched = distinct(np.concatenate([own, due]))
         found = self.pools.sweep(swept, np.append(np.searchsorted(own, touched), own.size), touched, complete)
-        bad = refused(np.concatenate([cells[~good], swept]))
+        every, every_key = np.concatenate([cells[~good], swept]), np.concatenate([self._keys_of(cells[~good]), own])
+        bad, bad_keys = refused(every), _by_side(every, every_key)
         used = len(cells) - sum(len(some.verdicts) for some in bad)
         self._forget_held()
         ended = ended_rows(swept, given if self.numbered else given[:0])
         (lefts, rights, instants), (rows, row_instants, row_sides) = found.pairs, found.rows
         emitted = Emitted(lefts, rights, instants, rows, row_instants, row_sides, bad, used, ended)
         pair_keys, row_keys = (np.repeat(touched, np.diff(counts, prepend=0)) for counts in found.counts)
-        return OfKeys(pair_keys, row_keys, emitted)
+        return OfKeys(pair_keys, row_keys, emitted, bad_keys, distinct(np.concatenate([every_key, due])))
 
     def close(self) -> OfKeys:
         """End both streams: what is open never ends, and nothing is kept."""
@@ -89,7 +114,8 @@ class ManyKeys:
         for side in (0, 1):
             own = events[:, EVENT_SIDE] == side
             numbers, keys = self._held_keys[side]
-            found[own] = keys[np.searchsorted(numbers, events[own, EVENT_HANDLE])]
+            given = events[own, EVENT_HANDLE]
+            found[own] = np.where(given < 0, -1, keys[np.searchsorted(numbers, given)])
         return found
 
     def _forget_held(self) -> None:
@@ -106,22 +132,19 @@ class ManyKeys:
         held = self._held_keys[side][0]
         return max(int(self.pools.state[HANDLES + side]), self._next[side], int(held.max(initial=-1)) + 1)
 
-    def restore(self, states: dict[int, Stored]) -> None:
+    def restore(self, stored: Tables) -> None:
         """Put the rows of keys at rest, and hold their events back."""
-        planned = any(len(some.plans) or some.waiters.size for some in states.values())
-        if any(some.numbers[FAR] for some in states.values()) or (planned and not self.pools.is_plain):
+        planned = stored.plans.size or stored.waiters.size
+        if stored.numbers[:, FAR].any() or (planned and not self.pools.is_plain):
             self.pools.take_care()
-        for key, some in states.items():
-            self.pools.put(key, some)
-            for side, (ids, times, starting, ends, numbers) in enumerate((some.left_held, some.right_held)):
-                own = self.intake.sides[side]
-                own.held = own.held.and_then(Events(ids, times, starting.astype(np.bool_), ends, numbers))
-                keys = np.full(numbers.size, key)
-                self._held_keys[side] = np.concatenate([self._held_keys[side], np.stack([numbers, keys])], axis=1)
-                handles = int(some.numbers[LEFT_HANDLE + side])
-                state = self.pools.state
-                state[HANDLES + side] = max(int(state[HANDLES + side]), handles)
-                self._next[side] = max(self._next[side], handles, int(numbers.max(initial=-1)) + 1)
+        self.pools.fill(stored)
+        for side, held in enumerate((stored.left_held, stored.right_held)):
+            of_key, ids, times, starting, ends, numbers = held
+            self.intake.sides[side].held = Events(ids, times, starting.astype(np.bool_), ends, numbers)
+            self._held_keys[side] = np.stack([numbers, stored.keys[of_key]])
+            handles = int(stored.numbers[:, LEFT_HANDLE + side].max(initial=0))
+            self.pools.state[HANDLES + side] = handles
+            self._next[side] = max(handles, int(numbers.max(initial=-1)) + 1)
         self._settle()
 
     def _settle(self) -> None:
@@ -135,17 +158,28 @@ class ManyKeys:
                 own.held = own.held._replace(numbers=some[0].copy())
             self._held_keys[side] = some[:, np.argsort(some[0], kind="stable")]
 
-    def snapshot(self, key: int) -> Arrays:
-        """The state of one key as that of a join of its own."""
-        opened, live, plans, waiters, before = self.pools.stored_rows(key)
+    def snapshot(self) -> Tables:
+        """The states of all keys, each as that of a join of its own."""
+        keys = np.array(sorted(self.keys), np.int64)
         handles = [self.next_number(side) for side in (0, 1)]
-        numbers = [self.intake.clock, *handles, before, self.pools.takes_care, *self.intake.clocks]
-        held = []
-        for side, own in enumerate(self.intake.sides):
-            mine = self._held_keys[side][0, self._held_keys[side][1] == key]
-            some = own.held.pick(np.isin(own.held.row_numbers, mine))
-            held.append(np.array([column.astype(np.int64) for column in some.arrays]))
-        return [np.array(numbers, np.int64), *held, *opened, *live, plans, waiters]
+        one = [self.intake.clock, *handles, 0, self.pools.takes_care, *self.intake.clocks]
+        numbers = np.repeat(np.array([one], np.int64), keys.size, axis=0)
+        numbers[:, BEFORE] = self.pools.last_work(keys)
+        return Tables(keys, numbers, *(self._held_table(side, keys) for side in (0, 1)), *self.pools.tables(keys))
+
+    def _held_table(self, side: int, keys: Ids) -> Cells:
+        """The events of a side that are held back, key by key."""
+        held, (numbers, own) = self.intake.sides[side].held, self._held_keys[side]
+        of_key = np.searchsorted(keys, own[np.searchsorted(numbers, held.row_numbers)])
+        table = np.stack([of_key, *(column.astype(np.int64) for column in held.arrays)])
+        return table[:, np.argsort(table[OF_KEY], kind="stable")]
+
+
+def _by_side(events: Cells, keys: Ids) -> tuple[Ids, ...]:
+    """The keys of events that take no part, for each side that has such."""
+    bad = events[:, VERDICT] != ACCEPTED
+    found = (keys[bad & (events[:, EVENT_SIDE] == side)] for side in (0, 1))
+    return tuple(some for some in found if some.size)
 
 
 def _are_far(events: tuple[Events, Events]) -> bool:

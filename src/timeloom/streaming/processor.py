@@ -1,4 +1,4 @@
-"""The streaming join as a stateful processor of Structured Streaming: one join per key, its state in RocksDB."""
+"""The streaming join as a stateful processor of Structured Streaming: keys share states, which are in RocksDB."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +14,15 @@ from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded
 from timeloom.kernels.streaming.arrival import UNREADABLE
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
-from timeloom.streaming.answering import Answers
-from timeloom.streaming.intake import REASONS, Events
-from timeloom.streaming.keyed_state import KeyState
-from timeloom.streaming.operator import Emitted, EndpointJoin
-from timeloom.streaming.storage import VERSION, seal, unseal
-from timeloom.streaming.versions import require_known
+from timeloom.streaming.answering import KEY, Answers
+from timeloom.streaming.intake import REASONS, Events, Ids
+from timeloom.streaming.operator import EndpointJoin
+from timeloom.streaming.pages import Pages
+from timeloom.streaming.shared_state import SharedState, Unused
 from timeloom.streaming.wanted import Wanted
 
-STATE = "version INT, body BINARY, names STRING"
-KEY, WHOLE_QUERY = "key", "?"
-"""The column of keys as text, and the text that stands for no key but for the query as a whole."""
+BUCKET, BUCKETS = "bucket", 64
+"""The column by which Spark sends rows to tasks, and how many values it has: each has keys of its own."""
 MILLISECOND = 1000
 
 
@@ -83,19 +81,19 @@ class Plan:
 
 
 class JoinProcessor(StatefulProcessor):
-    """Pushes each key's events up to the watermark, and what is pending when the watermark gets there."""
+    """Pushes the events of a bucket of keys up to the watermark, and what is pending when the watermark gets there."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.query = plan.query
         self.answers = Answers(plan.wanted, plan.payload, plan.kinds, plan.arrivals, plan.axis)
-        self.is_known = False
 
     def init(self, handle: Any) -> None:
         """Open the state."""
         acknowledge()
         self.handle = handle
-        self.state = handle.getValueState("join", STATE)
+        self.pages = Pages(handle, self.query, self._empty)
+        self.done: dict[str, int] = {}
 
     def handleInputRows(  # noqa: N802
         self,
@@ -103,7 +101,7 @@ class JoinProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Take a micro-batch of events of one key."""
+        """Take a micro-batch of events of one bucket."""
         frame = pd.concat(list(rows), ignore_index=True)
         yield from self._advance(key, frame, timerValues.getCurrentWatermarkInMs())
 
@@ -113,102 +111,74 @@ class JoinProcessor(StatefulProcessor):
         timerValues: Any,  # noqa: N803
         expiredTimerInfo: Any,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Do what was waiting for the watermark."""
-        yield from self._advance(key, None, timerValues.getCurrentWatermarkInMs())
+        """Do what was waiting for the watermark, unless events of this micro-batch have had it done already."""
+        watermark = timerValues.getCurrentWatermarkInMs()
+        if self.done.get(key[0]) != watermark:
+            yield from self._advance(key, None, watermark)
 
     def close(self) -> None:
         """Nothing is held outside the state."""
         keep_loaded()
 
+    def _empty(self) -> SharedState:
+        return SharedState(self.plan.join, self.plan.integers)
+
     def _advance(self, key: Any, frame: pd.DataFrame | None, watermark: int) -> Iterator[pd.DataFrame]:
-        self._require_same_query(key)
+        """Push what has come for a bucket, page by page, and what is due."""
         complete = watermark * MILLISECOND if watermark else MIN_TICK
-        state = self._load(complete)
-        left, right = (self._events(frame, side, state) for side in (0, 1))
-        join = state.join
-        coming = join.intake.waiting + left.ids.size + right.ids.size
-        emitted = join.push(left, right, complete)
-        refused = sum(len(some.verdicts) for some in emitted.refused)
-        assert coming == emitted.used + join.intake.waiting + refused, "an event was lost"
-        answer = [*self._results(emitted, state), *self._unreadable(frame)]
-        self._save(state)
-        for result in answer:
-            result[KEY] = key[0]
+        self.pages.open(key)
+        keys = [] if frame is None else frame[KEY].tolist()
+        for page, own in self.pages.touched(keys, complete):
+            state = self.pages.load(page)
+            yield from self._push(None if frame is None else frame.take(own), state, complete)
+            self.pages.save(page, state)
+        self.pages.close()
+        self.done[key[0]] = watermark
+        if self.pages.next_due < FOREVER:
+            self.handle.registerTimer(-(-self.pages.next_due // MILLISECOND))
+
+    def _push(self, frame: pd.DataFrame | None, state: SharedState, complete: int) -> Iterator[pd.DataFrame]:
+        """Push the events of some keys; answers what is certain, and what takes no part."""
+        numbers = state.numbers([] if frame is None else frame[KEY].tolist(), complete)
+        (left, left_keys), (right, right_keys) = (self._events(frame, side, numbers, state) for side in (0, 1))
+        certain, unused = state.push((left, right), (left_keys, right_keys), complete)
+        found = [*self.answers.frames(certain, state), *(self._unused(some, state) for some in unused)]
+        if frame is not None and frame["verdict"].any():
+            found.append(self._unreadable(frame, numbers))
+        for result in found:
+            result[KEY] = [state.keys[number] for number in result[KEY]]
             yield result.reindex(columns=[KEY, "left_id", "right_id", "at", "reason", *self.answers.columns])
 
-    def _require_same_query(self, key: Any) -> None:
-        """Refuse the checkpoint of another query, also where its keys are not those of this one.
-
-        Each partition of the state remembers its query once, under a key that is none.
-        """
-        if self.is_known:
-            return
-        client = self.handle._statefulProcessorApiClient
-        client.set_implicit_key((WHOLE_QUERY,))
-        try:
-            if self.state.exists():
-                version, body, begun = self.state.get()
-                require_known(version)
-                unseal(bytes(body), self.query, begun, version)
-            else:
-                self.state.update((VERSION, seal([np.zeros(1, np.int64)], self.query, self.query), self.query))
-        finally:
-            client.set_implicit_key(key)
-        self.is_known = True
-
-    def _load(self, complete: int) -> KeyState:
-        """The join of a key. One without state is at rest: all that the watermark has passed is complete for it."""
-        state = KeyState(self.plan.join(), self.plan.integers)
-        if self.state.exists():
-            version, body, known = self.state.get()
-            require_known(version)
-            state.load(unseal(bytes(body), self.query, known, version), known, version)
-        else:
-            state.join.intake.clock = complete
-        return state
-
-    def _save(self, state: KeyState) -> None:
-        join = state.join
-        if join.is_idle:
-            self.state.clear()
-            return
-        arrays, known = state.dump()
-        self.state.update((VERSION, seal(arrays, self.query, known), known))
-        if join.next_instant < FOREVER:
-            self.handle.registerTimer(-(-join.next_instant // MILLISECOND))
-
-    def _events(self, frame: pd.DataFrame | None, side: int, state: KeyState) -> Events:
+    def _events(self, frame: pd.DataFrame | None, side: int, numbers: Ids, state: SharedState) -> tuple[Events, Ids]:
+        """The readable events of a side, with the numbers of their keys."""
         if frame is None:
-            return Events.none()
+            return Events.none(), numbers
         names = state.names[side]
-        own = frame[(frame["side"] == side) & (frame["verdict"] == 0)]
+        which = ((frame["side"] == side) & (frame["verdict"] == 0)).to_numpy()
+        own, keys = frame[which], numbers[which]
         if names.plain:
             ids = own["number"].to_numpy(np.int64)
         else:
             ids = names.numbers(pa.chunked_array([pa.array(own["id"], pa.string(), from_pandas=True)]))
         times, ends = (own[name].to_numpy(np.int64) for name in ("time", "end"))
         events = Events(ids, times, own["starting"].to_numpy(np.bool_), ends)
-        return self.answers.carry(side, events, own, state) if self.plan.numbered else events
+        return self.answers.carry(side, events, keys, own, state) if self.plan.numbered else events, keys
 
-    def _results(self, emitted: Emitted, state: KeyState) -> list[pd.DataFrame]:
-        found = self.answers.frames(emitted, state)
-        for refused in emitted.refused:
-            ids = state.names[refused.side].values(refused.events.ids).to_pandas().astype(object)
-            side = pd.Series(refused.side, index=ids.index)
-            times, verdicts = pd.Series(refused.events.times), pd.Series(refused.verdicts)
-            found.append(_refused(side, ids, times, verdicts, self.plan.integers))
-        return found
+    def _unused(self, some: Unused, state: SharedState) -> pd.DataFrame:
+        ids = state.names[some.side].values(some.events.ids).to_pandas().astype(object)
+        side = pd.Series(some.side, index=ids.index)
+        times, verdicts = pd.Series(some.events.times), pd.Series(some.verdicts)
+        return _refused(some.keys, side, ids, times, verdicts, self.plan.integers)
 
-    def _unreadable(self, frame: pd.DataFrame | None) -> list[pd.DataFrame]:
-        if frame is None or not frame["verdict"].any():
-            return []
-        bad = frame[frame["verdict"] != 0]
+    def _unreadable(self, frame: pd.DataFrame, numbers: Ids) -> pd.DataFrame:
+        which = (frame["verdict"] != 0).to_numpy()
+        bad = frame[which]
         times = bad["time"].where(bad["verdict"] != UNREADABLE)
-        return [_refused(bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)]
+        return _refused(numbers[which], bad["side"], bad["id"], times, bad["verdict"], self.plan.integers)
 
 
-def _refused(side: Any, ids: Any, times: Any, verdicts: Any, integers: tuple[bool, bool]) -> pd.DataFrame:
-    columns = {}
+def _refused(keys: Ids, side: Any, ids: Any, times: Any, verdicts: Any, integers: tuple[bool, bool]) -> pd.DataFrame:
+    columns: dict[str, Any] = {KEY: keys}
     for number, (name, integer) in enumerate(zip(("left_id", "right_id"), integers, strict=True)):
         own = ids.where(side == number, None).to_numpy(object)
         columns[name] = pd.array([None if one is None else int(one) for one in own], "Int64") if integer else own

@@ -14,7 +14,7 @@ from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import StorageError
 from timeloom.model.box import Box
 from timeloom.model.relation import Relation
-from timeloom.model.ticks import Axis
+from timeloom.model.ticks import MAX_TICK, Axis
 from timeloom.streaming.intake import Intake
 from timeloom.streaming.restoring import check_held
 from timeloom.streaming.storage import packed, unpacked
@@ -28,6 +28,9 @@ TABLE, LIST = "table ", "list "
 
 VERSION = 1
 """Of the layout of these files."""
+
+STATE = "state"
+"""The option of a file that says of which version the state of its kind is; files of version 1 have none."""
 
 
 def save(path: Place, kind: str, meta: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
@@ -50,6 +53,36 @@ def load(path: Place, kind: str, read: Callable[[dict[str, Any], Parts], T]) -> 
         return read(meta, {name.removeprefix(TABLE).removeprefix(LIST): _part(name, arrays[name]) for name in arrays})
 
     return storage.restore(path, kind, VERSION, whole)
+
+
+Step = Callable[[dict[str, Any], Parts], None]
+"""Brings options and parts of a version to the next one."""
+
+
+def bring_up_to_date(meta: dict[str, Any], parts: Parts, steps: Mapping[int, Step]) -> None:
+    """Bring what a file holds to the present version of its kind, one step after the other."""
+    version, present = storage.require_int(meta.get(STATE, 1), STATE, 1, MAX_TICK), max(steps) + 1
+    if version > present:
+        raise StorageError(
+            f"the file is of version {version}, but this is version {present}; load it with the release that saved it, "
+            "or one that is newer than this"
+        )
+    for step in range(version, present):
+        steps[step](meta, parts)
+
+
+def without_tally(meta: dict[str, Any], parts: Parts) -> None:
+    """Files of version 1 did not count events: those that are held back are all that is known to have come."""
+    held = sum(some.shape[1] for some in parts["intake"][1:])
+    parts["tally"] = np.array([held, 0, 0], np.int64)
+
+
+def tally_of(parts: Parts, held: int) -> list[int]:
+    """Events given, used and refused, which must add up with those that are held back."""
+    counts: list[int] = parts["tally"].tolist()
+    sound = len(counts) == 3 and min(counts) >= 0 and counts[0] == counts[1] + counts[2] + held
+    storage.require(sound, "an event is not accounted for")
+    return counts
 
 
 def _part(name: str, stored: NDArray[Any]) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from timeloom.errors import StorageError
 
-VERSION = 7
+VERSION = 8
 """Of the layout of a stored state."""
 
 SEAL = 16

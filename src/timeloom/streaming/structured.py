@@ -16,10 +16,11 @@ from timeloom.engines.tables.keys import shared_keys
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
+from timeloom.streaming.answering import KEY
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.encoding import INSTANTS, decoded, encoded, key_part, whole_key
 from timeloom.streaming.payload import as_text, check_tested, from_text
-from timeloom.streaming.processor import KEY, JoinProcessor, Plan
+from timeloom.streaming.processor import BUCKET, BUCKETS, JoinProcessor, Plan
 from timeloom.streaming.wanted import ID, PAYLOAD, PERIOD, Columns, Source, payload_names
 
 logger = logging.getLogger("timeloom")
@@ -89,7 +90,7 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: Waterm
     processor = JoinProcessor(named)
     joined = (
         ours.unionByName(theirs)
-        .groupBy(KEY)
+        .groupBy(BUCKET)
         .transformWithStateInPandas(processor, _schema(integers, processor.answers.columns), "Append", "EventTime")
     )
     chosen = named.wanted.layout(*named.payload).chosen
@@ -234,8 +235,10 @@ def _events(side: Side, plan: Plan, watermark: Watermark, kinds: list[T.DataType
     is_integer = isinstance(kind, T.IntegralType)
     text = _id_text(row, kind, side.about(columns.id))
     casts = [f"CAST({side.column(name)} AS {shared.simpleString()})" for name, shared in zip(keys, kinds, strict=True)]
+    key = whole_key(casts, kinds, [side.about(name) for name in keys])
     selected = {
-        KEY: whole_key(casts, kinds, [side.about(name) for name in keys]),
+        BUCKET: f"CAST(pmod(xxhash64({key}), {BUCKETS}L) AS STRING)",
+        KEY: key,
         "side": str(side.number),
         "id": f"CASE WHEN {verdict} <> 0 THEN {text} END" if is_integer else text,
         "number": f"coalesce(CAST({row} AS BIGINT), 0L)" if is_integer else "0L",

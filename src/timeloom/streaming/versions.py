@@ -9,6 +9,8 @@ from timeloom.errors import StorageError
 from timeloom.kernels.streaming.arrival import UNNUMBERED
 from timeloom.kernels.streaming.layout import CHECK, TIME, UNTIL, WAITER, WAITER_SIZE, WAITING_SIDE
 from timeloom.model.ticks import MAX_TICK
+from timeloom.streaming.restoring import shaped
+from timeloom.streaming.state_layout import SHAPES, together
 from timeloom.streaming.storage import VERSION, malformed
 
 Arrays = list[NDArray[np.int64]]
@@ -45,10 +47,16 @@ def _with_planned_reviews(arrays: Arrays) -> Arrays:
     return [*others, every[np.argsort(every[:, TIME], kind="stable")], waiters]
 
 
+def _unchanged(arrays: Arrays) -> Arrays:
+    """Version 7 differs only in joins with keys."""
+    return arrays
+
+
 STEPS: dict[int, Callable[[Arrays], Arrays]] = {
     4: _with_sides_of_waiters,
     5: _with_clocks_and_numbers,
     6: _with_planned_reviews,
+    7: _unchanged,
 }
 """How a state of a version becomes one of the next."""
 
@@ -69,3 +77,22 @@ def migrated(arrays: Arrays, version: int) -> Arrays:
     for step in range(version, VERSION):
         arrays = STEPS[step](arrays)
     return arrays
+
+
+LAST_APART = 7
+"""The last version in which the keys of a join had their parts one after the other; now all keys share tables."""
+
+
+def migrated_keys(arrays: Arrays, version: int) -> Arrays:
+    """The arrays of a join with keys, of a known version, in the present layout: clocks, and the tables of all keys."""
+    if version > LAST_APART:
+        return arrays
+    parts = len(SHAPES)
+    if len(arrays) < 2 or arrays[1].ndim != 1 or len(arrays) != 2 + parts * arrays[1].size:
+        raise malformed(f"{len(arrays)} parts are not those of a clock and of joins")
+    clocks, keys, *rest = arrays
+    own = [shaped(migrated(rest[at * parts : (at + 1) * parts], version)) for at in range(keys.size)]
+    states = dict(zip(keys.tolist(), own, strict=True))
+    if len(states) < keys.size:
+        raise malformed("a key comes twice")
+    return [clocks, *together(states)]

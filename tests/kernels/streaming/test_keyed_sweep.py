@@ -41,7 +41,9 @@ def test_rows_of_keys_are_stored_and_loaded_again():
         enter(table, 0, slot_of(table, 0, key), key, key, 5)
         live, opened, table = store(lists, key, live, opened, maps, table)
         assert (contents(maps, 1).shape[1], len(rows_in(table, 0))) == (0, 0)
-    assert sorted(rows_of(lists, 2, 1, live)[:, 0].tolist()) == [20, 21, 22, 23, 24, 25]
+    keys, handles = rows_of(lists, 1, live)[:2]
+    assert keys.tolist() == [0] * 3 + [2] * 6
+    assert sorted(handles.tolist()) == [0, 1, 2, 20, 21, 22, 23, 24, 25]
     assert sorted(used_of(lists, 1, live, NAME).tolist()) == [100, 100, 101, 101, 102, 102, 103, 104, 105]
     assert used_of(lists, 2, opened, 0).tolist() == [0, 2]
     maps, table = load(lists, 2, live, opened, maps, table)

@@ -190,28 +190,33 @@ def store(lists: Cells, key: int, live: Cells, opened: Cells, maps: Cells, table
 
 
 @compiled
-def rows_of(lists: Cells, key: int, column: int, pool: Cells) -> Cells:
-    """The rows of one list of a key."""
-    count, at = 0, lists[key, column]
-    while at >= 0:
-        count, at = count + 1, pool[at, NEXT]
-    rows = np.empty((count, pool.shape[1] - 1), np.int64)
-    at = lists[key, column]
-    for position in range(count):
-        rows[position] = pool[at, FIRST:]
-        at = pool[at, NEXT]
+def listed(lists: Cells, column: int, pool: Cells) -> int:
+    """How many rows the lists of all keys have in one column."""
+    count = 0
+    for key in range(lists.shape[0]):
+        at = lists[key, column]
+        while at >= 0:
+            count, at = count + 1, pool[at, NEXT]
+    return count
+
+
+@compiled
+def rows_of(lists: Cells, column: int, pool: Cells) -> Cells:
+    """The rows of all keys in one column of their lists, each behind its key; those of a key come in their order."""
+    rows, count = np.empty((pool.shape[1], listed(lists, column, pool)), np.int64), 0
+    for key in range(lists.shape[0]):
+        at = lists[key, column]
+        while at >= 0:
+            rows[0, count] = key
+            rows[1:, count] = pool[at, FIRST:]
+            count, at = count + 1, pool[at, NEXT]
     return rows
 
 
 @compiled
 def used_of(lists: Cells, column: int, pool: Cells, which: int) -> Cells:
     """A column of all rows of a pool that are in the lists of a side."""
-    count = 0
-    for key in range(lists.shape[0]):
-        at = lists[key, column]
-        while at >= 0:
-            count, at = count + 1, pool[at, NEXT]
-    found, count = np.empty(count, np.int64), 0
+    found, count = np.empty(listed(lists, column, pool), np.int64), 0
     for key in range(lists.shape[0]):
         at = lists[key, column]
         while at >= 0:

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,24 @@ import pyarrow as pa
 from timeloom.engines.tables.key_types import plain_type
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import StorageError
-from timeloom.streaming.final.rows import Batch, Live, Role, StreamRows
+from timeloom.streaming.final.rows import Batch, Live, Refused, Role, StreamRows
+from timeloom.streaming.intake import REASONS
 from timeloom.streaming.storage import SEAL, malformed, mark
 
 if TYPE_CHECKING:
     from timeloom.streaming.final.stream import FinalStream
 
-VERSION = 1
+VERSION = 2
 """Of the layout of a stored state."""
+
+
+def _with_refused(header: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 left out refused events that nobody had taken yet."""
+    return {**header, "refused": []}
+
+
+STEPS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _with_refused}
+"""How the header of a state of a version becomes one of the next."""
 
 
 def write_state(stream: "FinalStream") -> bytes:
@@ -27,12 +38,15 @@ def write_state(stream: "FinalStream") -> bytes:
     for rows in stream.streams:
         if rows is not None:
             parts += _tables(rows)
+    for _, some in stream.refused:
+        parts.append(_table(_numbered([some.times, some.timeless, some.verdicts], some.table)))
     header = {
         "version": VERSION,
         "typed": stream.type is not None,
         "numbers": [stream.clock, stream.since, stream.wake],
         "counts": stream.counts,
         "streams": [None if rows is None else rows.count for rows in stream.streams],
+        "refused": [stream.roles.index(role) for role, _ in stream.refused],
         "lengths": [len(part) for part in parts],
     }
     content = mark(stream.query) + json.dumps(header).encode() + b"\n" + b"".join(parts)
@@ -60,21 +74,38 @@ def read_state(stream: "FinalStream", stored: bytes) -> None:
 
 def _restore(stream: "FinalStream", content: bytes) -> None:
     text, _, body = content.partition(b"\n")
-    header = json.loads(text)
-    if header["version"] != VERSION:
-        raise StorageError(
-            f"the streaming state is of version {header['version']}, but this is version {VERSION}; finish the query "
-            "with the release that began it, or start from a new checkpoint"
-        )
+    header = _migrated(json.loads(text))
     parts = _split(body, header["lengths"])
     kind = next(parts).schema.field(0).type
     streams = [
         None if count is None else _rows(role, count, next(parts), next(parts), next(parts))
         for role, count in zip(stream.roles, header["streams"], strict=True)
     ]
+    refused = [(stream.roles[side], _refused(next(parts))) for side in header["refused"] if side >= 0]
     stream.type = TimeType.of(kind, "time", "input") if header["typed"] else None
     stream.clock, stream.since, stream.wake = header["numbers"]
-    stream.counts, stream.streams = header["counts"], streams
+    stream.counts, stream.streams, stream.refused = header["counts"], streams, refused
+
+
+def _migrated(header: dict[str, Any]) -> dict[str, Any]:
+    """The header of a known version in the present layout."""
+    version = header["version"]
+    if version != VERSION and version not in STEPS:
+        raise StorageError(
+            f"the streaming state is of version {version}, but this is version {VERSION}, which reads versions from "
+            f"{min(STEPS)} on; finish the query with the release that began it, or start from a new checkpoint"
+        )
+    for step in range(version, VERSION):
+        header = STEPS[step](header)
+    return header
+
+
+def _refused(stored: pa.Table) -> Refused:
+    """Events that take no part, and that nobody has taken yet."""
+    times, timeless, verdicts = (_array(stored, at) for at in range(3))
+    if verdicts.size and not 0 < verdicts.min() <= verdicts.max() < len(REASONS):
+        raise malformed("an event was refused for no reason")
+    return Refused(_rest(stored), times, timeless.astype(np.bool_), verdicts.astype(np.int8))
 
 
 def _split(body: bytes, lengths: list[int]) -> Any:

@@ -105,7 +105,7 @@ class FinalStream(Guarded):
     @checked
     @guarded
     def save(self, path: str | Path) -> None:
-        """Write the whole state to a file, from which `resume` goes on; refused events that were not taken are not."""
+        """Write the whole state to a file, with refused events that nobody has taken yet; `resume` goes on from it."""
         Path(path).write_bytes(write_state(self))
 
     @checked
