@@ -100,6 +100,16 @@ def test_many_appends_pass_the_buffer_and_the_room():
         np.testing.assert_array_equal(np.sort(forest.stab(t)), np.flatnonzero((starts <= t) & (t < ends)))
 
 
+def test_more_ends_kept_apart_than_a_first_answer_has_room_for_are_left_out():
+    forest = StabForest()
+    handles = [forest.begin(start) for start in range(1_000)]
+    forest.stab(0)
+    for handle in handles[:300]:
+        forest.finish(handle, handle.id + 1)
+    assert forest._shared.index.untidy
+    assert sorted(forest.stab(999).tolist()) == list(range(300, 1_000))
+
+
 def test_a_grown_forest_of_unsorted_events_keeps_its_ids():
     forest = StabForest.build([5, 1, 3], [6, 9, 4])
     assert forest.append(7, 8) == 3

@@ -77,6 +77,23 @@ def test_one_handle_is_finished_once_by_many():
         assert forest.events()[1].tolist() == [10 + outcomes[0]]
 
 
+def test_one_handle_is_finished_once_by_many_who_wait_for_a_reader():
+    forest, outcomes = StabForest.build(np.arange(100), np.full(100, 2**63 - 1)), []
+    handle, long_read = forest.handle(3), forest._shared.pin()
+
+    def finish(number):
+        try:
+            forest.finish(handle, 1000 + number)
+            outcomes.append(1000 + number)
+        except InvalidInputError:
+            pass
+
+    in_threads(4, finish)
+    forest._shared.release(long_read)
+    assert forest.events()[1][3] == outcomes[0]
+    assert len(outcomes) == 1
+
+
 def test_the_first_event_decides_the_axis_in_one_thread_only():
     for _ in range(50):
         forest, refused = StabForest(order="watermark"), []

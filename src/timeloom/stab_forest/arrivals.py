@@ -1,5 +1,6 @@
 """Events on their way into a forest: in which order they may arrive, and which are not settled yet."""
 
+from array import array
 from heapq import heapify, heappop, heappush
 from typing import Literal, get_args
 
@@ -10,6 +11,7 @@ from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.kernels.order import Ticks
 from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.stab_forest.instants import written
+from timeloom.stab_forest.intake import Intake
 
 Order = Literal["start_end", "start", "watermark"]
 
@@ -20,7 +22,7 @@ class Arrivals:
     """The order that a forest asks for, its axis, and the events accepted but not yet indexed.
 
     ``due`` says that some of them can be indexed. In order ``"watermark"`` the others wait, the earliest start on top
-    of a heap; in the other orders all are due.
+    of a heap; in the other orders all are due, and ``starts`` and ``ends`` are theirs.
     """
 
     def __init__(self, order: Order, axis: TimeType | None = None) -> None:
@@ -31,19 +33,18 @@ class Arrivals:
         self.due = False
         self.last_start = self.last_end = MIN_TICK
         self.watermark = MIN_TICK
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self.starts, self.ends = array("q"), array("q")
         self._first = 0
         self._heap: list[tuple[int, int]] = []
         self._periods: dict[int, tuple[int, int]] = {}
 
     def __len__(self) -> int:
-        return len(self._starts) + len(self._heap)
+        return len(self.starts) + len(self._heap)
 
     def period(self, event: int) -> tuple[int, int] | None:
         """The start and the end of an event that is here, or None."""
-        if 0 <= event - self._first < len(self._starts):
-            return self._starts[event - self._first], self._ends[event - self._first]
+        if 0 <= event - self._first < len(self.starts):
+            return self.starts[event - self._first], self.ends[event - self._first]
         return self._periods.get(event)
 
     def finish(self, event: int, end: int) -> None:
@@ -51,7 +52,7 @@ class Arrivals:
         if event in self._periods:
             self._periods[event] = self._periods[event][0], end
         else:
-            self._ends[event - self._first] = end
+            self.ends[event - self._first] = end
 
     def accept(self, event: int, start: int, end: int) -> None:
         """Take one event in, or refuse it because it comes too late.
@@ -76,10 +77,19 @@ class Arrivals:
             heappush(self._heap, (start, event))
             self._periods[event] = start, end
             return
-        if not self._starts:
+        if not self.starts:
             self._first = event
-        self._starts.append(start)
-        self._ends.append(end)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def collect(self, intake: Intake) -> None:
+        """Take in the events of an intake, which is closed."""
+        if intake.starts:
+            self.due = True
+            self.last_start, self.last_end = intake.last_start, intake.last_end
+            self._first = self._first if self.starts else intake.first
+            self.starts.fromlist(intake.starts)
+            self.ends.fromlist(intake.ends)
 
     def wait(self, starts: Ticks, ends: Ticks, ids: Ticks) -> None:
         """Keep many accepted events until the watermark passes them."""
@@ -138,8 +148,8 @@ class Arrivals:
         """The events that can be indexed now: starts, ends, ids. They are no longer here."""
         self.due = False
         if self.order != "watermark":
-            starts, ends = np.array(self._starts, np.int64), np.array(self._ends, np.int64)
-            self._starts, self._ends = [], []
+            starts, ends = np.array(self.starts, np.int64), np.array(self.ends, np.int64)
+            self.starts, self.ends = array("q"), array("q")
             return starts, ends, np.arange(self._first, self._first + starts.size)
         ids = []
         while self._heap and self._heap[0][0] < self.watermark:

@@ -215,9 +215,13 @@ class StabForest(Queries):
             The event's id.
         """
         shared = self._shared
-        plain = shared.arrivals.axis is INTEGER and payload is None and shared.payload is None
-        if plain and type(start) is type(end) is int and MIN_TICK <= start < end <= MAX_TICK:
-            return shared.append(start, end)
+        if type(start) is type(end) is int and payload is None:
+            event = shared.intake.push(start, end)
+            if event is not None:
+                return event
+            plain = shared.arrivals.axis is INTEGER and shared.payload is None
+            if plain and MIN_TICK <= start < end <= MAX_TICK:
+                return shared.append(start, end)
         return shared.adopt(*one_event(start, end, shared.arrivals.axis), payload)
 
     @overload

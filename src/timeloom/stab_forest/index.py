@@ -19,6 +19,9 @@ from timeloom.kernels.stab_forest.layout import (
     resized,
 )
 
+BULK, CHEAPER = 1024, 4
+"""From so many events on they may be built in bulk, which takes so much less for an event than appending it does."""
+
 
 class EventIndex:
     """A forest and the names of its events: the event at position p has the id ``ids[p]``, or p if ids is None.
@@ -96,13 +99,17 @@ class EventIndex:
         if not starts.size:
             return
         before, tail = len(self), self.tail
-        self._reserve(before + starts.size)
         rows = event_order(starts, ends)
         if rows is not None:
             starts, ends, ids = starts[rows], ends[rows], ids[rows]
+        rebuilt = self._rebuilt(starts, ends)
+        if not rebuilt:
+            self._reserve(before + starts.size)
         if rows is not None or self.ids is not None or not np.array_equal(ids, np.arange(before, before + ids.size)):
             self._own_ids()[before : before + ids.size] = ids
         self._note(ids, np.arange(before, before + ids.size))
+        if rebuilt:
+            return
         shared = 0
         if before and starts[0] == self.forest.starts[before - 1]:
             shared = int(np.searchsorted(starts, starts[0], side="right"))
@@ -111,6 +118,19 @@ class EventIndex:
         if shared < starts.size:
             self._sort(tail, len(self))
             append_events(self.forest, starts[shared:], ends[shared:])
+
+    def _rebuilt(self, starts: Ticks, ends: Ticks) -> bool:
+        """Index ordered events together with all that are here, if that takes less than appending one by one."""
+        before = len(self)
+        if starts.size < BULK or starts.size * CHEAPER < before or self.untidy:
+            return False
+        _require_room(before + starts.size)
+        if before:
+            starts, ends = np.concatenate([self.starts(), starts]), np.concatenate([self.ends(), ends])
+            if event_order(starts, ends) is not None:
+                return False
+        self.forest, self.moved = build(starts, ends), self.moved + before
+        return True
 
     def locate_all(self, events: Ticks) -> Ticks:
         """The positions of events, -1 for each that is not here."""

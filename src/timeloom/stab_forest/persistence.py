@@ -75,6 +75,7 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
 
 def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
     """The state as arrays, some of which are the index's own, and metadata; the lock must be held."""
+    shared.collect()
     index, arrivals = shared.settled() if shared.index.untidy or shared.arrivals.due else shared.index, shared.arrivals
     arrays: storage.Arrays = {name: part.view(np.int64) for name, part in in_use(index.forest).items()}
     arrays["ids"] = np.zeros(0, np.int32) if index.ids is None else index.ids[: len(index)]

@@ -5,6 +5,9 @@ lock, with everything in it that queries may see, counts itself in, reads withou
 writer who finds readers waits for them as long as a copy would take, and then goes on with a copy: short reads never
 cost a copy, a long one costs a single copy and holds nobody up. Readers who come while a writer waits, wait, too, so
 that writers get their turn.
+
+Events that come one by one wait in an `Intake`, without the lock, and then among the arrivals, until a reader comes:
+many are indexed in bulk. Whoever looks at the arrivals collects first what the intake holds.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,13 +26,13 @@ from timeloom.model.ticks import FOREVER
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.index import EventIndex
 from timeloom.stab_forest.instants import INTEGER, one_end, require_axis, written
+from timeloom.stab_forest.intake import ROOM, Intake
 from timeloom.stab_forest.journal import ADD, ADVANCE, FINISH, FORGET, Journal
 from timeloom.stab_forest.payload import Payload, require_row, require_rows
 from timeloom.stab_forest.view import ForestView
 
 T = TypeVar("T")
 
-BUFFER = 4096
 PATIENCE, COPIED_PER_SECOND = 0.001, 2e9
 """A writer waits this many seconds, and one for so many bytes of the index, before it makes a copy."""
 
@@ -41,7 +44,7 @@ class SharedIndex:
         self.lock = RLock()
         self.arrivals = arrivals
         self.index = EventIndex() if index is None else index
-        self.events = events
+        self.intake = Intake(events)
         self.forgotten = 0
         self.journal: Journal | None = None
         self.period = Period()
@@ -49,9 +52,28 @@ class SharedIndex:
         self._readers_left = Condition(self.lock)
         self._waiting = False
 
+    @property
+    def events(self) -> int:
+        """How many events there have been; each has an id below."""
+        return self.intake.following
+
+    @events.setter
+    def events(self, count: int) -> None:
+        self.intake = Intake(count)
+
+    def collect(self) -> None:
+        """Bring what the intake holds to the arrivals, and close it; the lock must be held."""
+        intake = self.intake
+        if intake.is_open:
+            intake.close()
+            self.arrivals.collect(intake)
+            self.events = intake.following
+
     def pin(self) -> EventIndex:
         """The index with everything in it that queries may see; it stays as it is until it is released."""
         with self.lock:
+            if self.intake.is_open:
+                self.collect()
             if self.arrivals.due or self._waiting:
                 self.settle()
             index = self.index
@@ -100,12 +122,14 @@ class SharedIndex:
         """Bring all that is due into the index; the lock must be held."""
         while self._waiting:
             self._readers_left.wait()
+        self.collect()
         if self.arrivals.due:
             self.current()
 
     def current(self) -> EventIndex:
         """The index, read by nobody, with all in it that is due; the lock must be held, as for `writable`."""
         index = self.writable()
+        self.collect()
         if self.arrivals.due:
             index.add(*self.arrivals.take())
         return index
@@ -136,16 +160,23 @@ class SharedIndex:
     def append(self, start: int, end: int) -> int:
         """Accept one event."""
         with self.lock:
-            event = self.events
+            self.collect()
+            event, arrivals = self.events, self.arrivals
             if event >= MAX_ROWS:
                 raise no_more_ids()
-            self.arrivals.accept(event, start, end)
+            arrivals.accept(event, start, end)
             self.events = event + 1
             if self.journal is not None:
                 self.journal.operations.append((ADD, start, end))
-            if event % BUFFER == 0 and self.arrivals.due:
-                self.settle()
+            elif self._plain and event + ROOM < MAX_ROWS:
+                self.intake.open(arrivals.last_start, arrivals.last_end)
             return event
+
+    @property
+    def _plain(self) -> bool:
+        """Whether events need no more than a start and an end, which are integers, and are due as soon as they come."""
+        arrivals = self.arrivals
+        return arrivals.axis is INTEGER and arrivals.order != "watermark" and self.payload is None
 
     def adopt(self, kind: TimeType | None, start: int, end: int, row: Mapping[str, Any] | None = None) -> int:
         """Accept one event of an axis, which the first event decides, and its row."""
@@ -205,6 +236,7 @@ class SharedIndex:
     def finish(self, event: int, end: Any) -> None:
         """Give an open event its end."""
         with self.lock:
+            self.writable()
             start, known = self._event(event)
             if known != FOREVER:
                 raise InvalidInputError(f"event {event} is finished already; an event ends only once")
@@ -218,6 +250,7 @@ class SharedIndex:
         """Give an open event its end in ticks."""
         with self.lock:
             index = self.writable()
+            self.collect()
             if self.arrivals.period(event) is None:
                 index.finish(event, end)
             else:
@@ -231,6 +264,7 @@ class SharedIndex:
             self.journal.operations.append((FORGET, before, 0))
 
     def _event(self, event: int) -> tuple[int, int]:
+        self.collect()
         waits = self.arrivals.period(event)
         if waits is not None:
             return waits

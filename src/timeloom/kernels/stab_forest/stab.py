@@ -172,7 +172,7 @@ def stab(forest: Forest, t: int) -> Ticks:
     found = stab_into(forest, t, NO_MARKS, out, 0)
     if found > out.size:
         out = np.empty(found, np.int64)
-        stab_into(forest, t, NO_MARKS, out, 0)
+        found = stab_into(forest, t, NO_MARKS, out, 0)
     return out[:found]
 
 
