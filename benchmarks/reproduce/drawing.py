@@ -5,21 +5,22 @@ from typing import Any
 
 import vl_convert
 
+from benchmarks.reproduce.compact import compact
 from benchmarks.reproduce.figures import Axis, Figure
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-COLOURS = ["#1f5fa8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#666666", "#e6ab02"]
+COLOURS = ["#1f5fa8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#666666", "#e6ab02", "#17becf"]
 WIDE, NARROW, COLUMNS = 420, 240, 3
 
 
 def svg(figure: Figure, points: list[dict[str, Any]], *, labels: bool = True) -> str:
-    """The picture, or nothing if there is nothing to draw. Labels of marks, for screen readers, take much room."""
+    """The picture, or nothing if there is nothing to draw. Without labels of marks, for screen readers, it is small."""
     if not points:
         return ""
     spec = specification(figure, points)
     spec["config"]["aria"] = labels
     drawn: str = vl_convert.vegalite_to_svg(spec)
-    return drawn
+    return drawn if labels else compact(drawn)
 
 
 def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Every experiment runs, checks its answers, and is told in the report."""
 
 import json
+import re
+import xml.etree.ElementTree
 from dataclasses import replace
 
 import pytest
-from benchmarks.reproduce import evidence, page
+from benchmarks.reproduce import drawing, evidence, page
 from benchmarks.reproduce.contest import AnswersDifferError, Contest
 from benchmarks.reproduce.figures import PAPERS, SCALES, Record
 from benchmarks.reproduce.machine import machine
@@ -39,6 +41,16 @@ def test_the_report_loads_nothing_from_elsewhere():
     assert "src=" not in told
     assert "href='http" not in told
     assert "@import" not in told
+
+
+def test_a_small_picture_shows_what_the_large_one_does():
+    (figure,) = chosen("dip", "example")
+    points = measure(figure, "tiny")["points"]
+    large, small = drawing.svg(figure, points), drawing.svg(figure, points, labels=False)
+    texts = [re.findall(r">([^<>]+)</text>", picture) for picture in (large, small)]
+    assert texts[0] == texts[1] != []
+    assert len(small) < len(large) / 2
+    assert xml.etree.ElementTree.fromstring(small).tag.endswith("svg")
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path):
