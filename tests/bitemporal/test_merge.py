@@ -124,6 +124,8 @@ def test_dataframes_are_merged_alike(spark):
     assert texts(found.toArrow()) == expected
     ordered = pa.concat_tables([feed, feed.slice(4, 1)]).append_column("lsn", pa.array(range(7)))
     frames = on_spark(spark, history), on_spark(spark, ordered)
+    plan = tl.explain(tl.merge, *frames, "k", order="lsn")
+    assert (plan.engine, plan["strategy"], plan["changes by"]) == ("spark", "keys", ["sys", "lsn"])
     assert texts(tl.merge(*frames, "k", order="lsn").toArrow()) == texts(tl.merge(history, ordered, "k", order="lsn"))
     with pytest.raises(Exception, match="say by order= which columns"):
         tl.merge(frames[0], frames[1].drop("lsn"), "k").collect()

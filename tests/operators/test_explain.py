@@ -131,6 +131,24 @@ def test_patterns_are_told_without_running_them(verb, monkeypatch):
         tl.explain(verb, {"a": LEFT})
 
 
+def test_a_merge_says_how_it_would_run_and_what_it_lacks():
+    still = pa.array([None], pa.int64())
+    periods = {"app_start": [10], "app_end": still}
+    history = pa.table({"name": ["John"], **periods, "sys_start": [100], "sys_end": still})
+    feed = pa.table({"op": ["delete"], "at": [102], "seen": [1], "name": ["John"], **periods})
+    for verb in ("merge", tl.merge):
+        plan = tl.explain(verb, history, feed, "name", sys="at", order="seen")
+        assert (plan.engine, plan["algorithm"], plan["changes by"]) == ("local", "replay", ["at", "seen"])
+    for misused, words in (
+        ({"key": "nme"}, "no column 'nme'"),
+        ({"key": "name"}, "no column 'sys'"),
+        ({"key": "name", "lte": "now"}, "Did you mean 'late'"),
+        ({"key": "name", "sys": "at", "sample": True}, "merge on the local engine has no sample"),
+    ):
+        with pytest.raises(tl.TimeloomError, match=words):
+            tl.explain("merge", history, feed, **misused)
+
+
 def test_a_chain_of_joins_tells_its_tables():
     plan = tl.explain(tl.temporal_join, [LEFT, RIGHT, LEFT.slice(0, 10)])
     assert (plan["tables"], plan["rows"]) == (3, [ROWS, ROWS, 10])

@@ -7,11 +7,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from timeloom.bitemporal.merging import Merging, latest_tick
+from timeloom.bitemporal.merging import Merging, latest_tick, require_sides
 from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.sequenced.whole_groups import empty_table, in_utc, written
 from timeloom.engines.spark.sequenced.whole_partitions import Side, cogrouped
-from timeloom.engines.tables.frames import refuse_repeated, require_columns
+from timeloom.engines.tables.frames import refuse_repeated
 from timeloom.model.merge import MergeRequest
 
 GROUPS = 256
@@ -37,14 +37,18 @@ class MergeTask:
         return written(self.merging(ours, changes, latest), self.result)
 
 
-def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> DataFrame:
-    """The history after the changes. Nothing runs before an action."""
+def known_columns(history: DataFrame, feed: DataFrame, request: MergeRequest) -> tuple[T.StructType, T.StructType]:
+    """The columns of both sides, with all that a merge needs."""
     ours, theirs = known_schema(history, "history"), known_schema(feed, "feed")
     for schema, side in ((ours, "history"), (theirs, "feed")):
         refuse_repeated(schema.names, side)
-    periods = [*request.sys_period.columns, *request.app_period.columns]
-    require_columns(ours.names, [*request.key, *periods], "history")
-    require_columns(theirs.names, [*request.key, request.op, request.sys, *request.order], "feed")
+    require_sides(ours.names, theirs.names, request)
+    return ours, theirs
+
+
+def merge_frames(history: DataFrame, feed: DataFrame, request: MergeRequest) -> DataFrame:
+    """The history after the changes. Nothing runs before an action."""
+    ours, theirs = known_columns(history, feed, request)
     merging = Merging(request, ordered=False)
     Merging(replace(request, late="now"))(empty_table(ours), empty_table(theirs))
     aliases = [{name: f"c{at}" for at, name in enumerate(schema.names)} for schema in (ours, theirs)]

@@ -1,5 +1,6 @@
 """A history and a feed of changes, to the history after them: on tables, and key by key on Spark."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +82,13 @@ class Merging:
         for period, names in zip((request.sys_period, request.app_period), PERIODS, strict=True):
             columns |= _period_columns(history, period, merged, names)
         return pa.table({name: columns[name].cast(history.schema.field(name).type) for name in history.column_names})
+
+
+def require_sides(history: Sequence[str], feed: Sequence[str], request: MergeRequest) -> None:
+    """Refuse sides without the columns that a merge needs."""
+    periods = [*request.sys_period.columns, *request.app_period.columns]
+    require_columns(history, [*request.key, *periods], "history")
+    require_columns(feed, [*request.key, request.op, request.sys, *request.order], "feed")
 
 
 def _half_open(feed: pa.Table, period: Period) -> pa.Table:

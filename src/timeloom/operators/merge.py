@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from timeloom.errors import UsageError
+from timeloom.model.explanation import Explanation
 from timeloom.model.merge import Late, MergeRequest
 from timeloom.model.naming import column_names
-from timeloom.model.options import checked
+from timeloom.model.options import bind, checked
 from timeloom.model.period import Period, PeriodLike
 
 
@@ -66,13 +67,30 @@ def merge(
     [('John', 50, 10, None, 100, 102), ('John', 50, 10, 11, 102, None), ('John', 40, 11, None, 102, None)]
     """
     from timeloom.bitemporal.merging import Merging
-    from timeloom.bitemporal.table import BitemporalTable
     from timeloom.engines.tables.frames import to_arrow
-    from timeloom.engines.tables.marks import is_spark
 
-    if isinstance(history, BitemporalTable):
-        raise UsageError("a BitemporalTable changes itself; call its method, table.merge(feed)")
-    request = MergeRequest(
+    request = _request(key, op, sys, order, late, sys_period, app_period, without_overlaps)
+    if _on_spark(history, feed):
+        from timeloom.bitemporal.merged_frames import merge_frames
+        from timeloom.engines.spark.cluster.interpreter import use_own_python
+
+        use_own_python(history.sparkSession, (history, feed))
+        return merge_frames(history, feed, request)
+    (versions, restore), (changes, _) = to_arrow(history, "history"), to_arrow(feed, "feed")
+    return restore(Merging(request)(versions, changes))
+
+
+def _request(
+    key: "str | Sequence[str]",
+    op: str,
+    sys: str,
+    order: "str | Sequence[str] | None",
+    late: Late,
+    sys_period: PeriodLike,
+    app_period: PeriodLike,
+    without_overlaps: bool,
+) -> MergeRequest:
+    return MergeRequest(
         column_names("key", key),
         op,
         sys,
@@ -82,13 +100,46 @@ def merge(
         Period.of(app_period),
         without_overlaps,
     )
+
+
+def _on_spark(history: object, feed: object) -> bool:
+    """Whether both are DataFrames; one alone is refused."""
+    from timeloom.bitemporal.table import BitemporalTable
+    from timeloom.engines.tables.marks import is_spark
+
+    if isinstance(history, BitemporalTable):
+        raise UsageError("a BitemporalTable changes itself; call its method, table.merge(feed)")
     if is_spark(history) != is_spark(feed):
         raise UsageError("one input is a Spark DataFrame and the other is not; give two of one family")
-    if is_spark(history):
-        from timeloom.bitemporal.merged_frames import merge_frames
-        from timeloom.engines.spark.cluster.interpreter import use_own_python
+    return is_spark(history)
 
-        use_own_python(history.sparkSession, (history, feed))
-        return merge_frames(history, feed, request)
-    (versions, restore), (changes, _) = to_arrow(history, "history"), to_arrow(feed, "feed")
-    return restore(Merging(request)(versions, changes))
+
+def _explained(*args: Any, **kwargs: Any) -> Explanation:
+    """Say how a merge would run. Nothing runs."""
+    given = bind(merge, *args, **kwargs)
+    given.apply_defaults()
+    history, feed = given.arguments.pop("history"), given.arguments.pop("feed")
+    request, spark = _request(**given.arguments), _on_spark(history, feed)
+    facts: dict[str, Any] = {
+        "algorithm": "replay",
+        "key": list(request.key),
+        "changes by": [request.sys, *request.order],
+    }
+    why = ["changes of a key are applied one after the other: each ends versions that hold and begins others"]
+    if not spark:
+        from timeloom.bitemporal.merging import require_sides
+        from timeloom.engines.tables.frames import to_arrow
+
+        require_sides(*(to_arrow(*side)[0].column_names for side in ((history, "history"), (feed, "feed"))), request)
+        return Explanation("merge", "local", facts, tuple(why))
+    from timeloom.bitemporal.merged_frames import GROUPS, known_columns
+
+    known_columns(history, feed, request)
+    why += [
+        "all versions and changes of a key meet in one task, by a hash of the key; both sides are shuffled once",
+        "the latest system time of the whole history, before which changes are late, goes to all tasks",
+    ]
+    return Explanation("merge", "spark", {**facts, "strategy": "keys", "groups": GROUPS}, tuple(why))
+
+
+merge.explained = _explained  # type: ignore[attr-defined]
