@@ -193,7 +193,7 @@ def test_a_plan_says_why_an_index_is_read_as_a_table(verb: Any, options: dict[st
 
 def test_what_stands_above_the_verbs_is_known_by_name() -> None:
     plans = pa.table({"start": [1], "end": [3]})
-    with pytest.raises(tl.UsageError, match="merge runs in one way only"):
-        tl.explain("merge", plans, plans, "start")
+    with pytest.raises(tl.UsageError, match="install runs in one way only"):
+        tl.explain("install", None)
     for verb in ("sql", tl.sql):
         assert tl.explain(verb, "select count(*) from plans", plans=plans).verb == "sql"

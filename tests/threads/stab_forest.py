@@ -20,6 +20,8 @@ from timeloom import StabForest
 
 LENGTHS = (1, 7, 40, 300)
 LAG = 50
+ENOUGH = 100
+"""So many answers are looked at however busy the machine is."""
 
 
 def end_of(event: int) -> int:
@@ -100,7 +102,7 @@ def ask(history: History, rng: random.Random, scratch: Path) -> None:
 
 
 def stress(seconds: float, readers: int = 4, seed: int = 0) -> int:
-    """Write and read at once for some time; answers how many calls were checked."""
+    """Write and read at once for some time, and until enough was asked; answers how many calls were checked."""
     print(f"stab-forest in threads, seed {seed}")
     history = History(StabForest(order="start"))
     with tempfile.TemporaryDirectory() as scratch:
@@ -109,10 +111,13 @@ def stress(seconds: float, readers: int = 4, seed: int = 0) -> int:
             ask(history, random.Random(_), Path(scratch))
     until, calls, faults = time.monotonic() + seconds, [0] * readers, []
 
+    def goes_on() -> bool:
+        return not faults and (time.monotonic() < until or sum(calls) <= ENOUGH)
+
     def read(number: int, scratch: Path) -> None:
         rng = random.Random(seed * 1000 + number)
         try:
-            while time.monotonic() < until and not faults:
+            while goes_on():
                 ask(history, rng, scratch)
                 calls[number] += 1
         except BaseException as fault:
@@ -121,7 +126,7 @@ def stress(seconds: float, readers: int = 4, seed: int = 0) -> int:
     def write() -> None:
         rng = random.Random(seed)
         try:
-            while time.monotonic() < until and not faults:
+            while goes_on():
                 history.write(rng)
         except BaseException as fault:
             faults.append(fault)
