@@ -1,6 +1,5 @@
 """A history and a feed of changes, to the history after them: on tables, and key by key on Spark."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +83,7 @@ class Merging:
         return pa.table({name: columns[name].cast(history.schema.field(name).type) for name in history.column_names})
 
 
-def require_sides(history: Sequence[str], feed: Sequence[str], request: MergeRequest) -> None:
+def require_sides(history: list[str], feed: list[str], request: MergeRequest) -> None:
     """Refuse sides without the columns that a merge needs."""
     periods = [*request.sys_period.columns, *request.app_period.columns]
     require_columns(history, [*request.key, *periods], "history")

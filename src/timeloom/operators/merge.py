@@ -130,7 +130,8 @@ def _explained(*args: Any, **kwargs: Any) -> Explanation:
         from timeloom.bitemporal.merging import require_sides
         from timeloom.engines.tables.frames import to_arrow
 
-        require_sides(*(to_arrow(*side)[0].column_names for side in ((history, "history"), (feed, "feed"))), request)
+        versions, changes = to_arrow(history, "history")[0], to_arrow(feed, "feed")[0]
+        require_sides(versions.column_names, changes.column_names, request)
         return Explanation("merge", "local", facts, tuple(why))
     from timeloom.bitemporal.merged_frames import GROUPS, known_columns
 
