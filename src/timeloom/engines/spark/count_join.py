@@ -57,6 +57,10 @@ class CountResult:
         inputs, plan = self.inputs, self.inputs.plan
         left, packing = inputs.sides.left, inputs.packing
         rows = plan.rows()
+        undecided = plan.undecided("left")
+        if inputs.added_up and undecided is not None:
+            require_one_reading([left])
+            return self._added_up(rows, undecided)
         task = CountTask(
             inputs.matcher(),
             self.request.relation.boxes(inputs.sides.axis),
@@ -68,7 +72,6 @@ class CountResult:
             tuple(f"p{packing.right[name]}" for name in self.request.ordered_by),
         )
         result = mapped(rows, task, self.schema)
-        undecided = plan.undecided("left")
         if undecided is None:
             return result
         require_one_reading(inputs.sides.both)
@@ -123,7 +126,9 @@ def planned(left: DataFrame, right: DataFrame, request: CountRequest) -> CountRe
     asked, slices = request.strategy, None
     if request.at_once:
         asked, slices = "broadcast" if asked == "auto" and not request.keys else asked, 1
-    inputs = JoinInputs(sides, request.relation, columns, ("left",), ("left",), asked, slices)
+    inputs = JoinInputs(
+        sides, request.relation, columns, ("left",), ("left",), asked, slices, adds_up=not request.at_once
+    )
     return CountResult(inputs, request)
 
 
@@ -148,8 +153,10 @@ def explain_count_join(left: DataFrame, right: DataFrame, request: CountRequest)
         facts |= {"partitions": 1, "replication": 1}
         return Explanation("count_join", "spark", facts, (inputs.strategy.why, ALONE), inputs.forecast)
     if inputs.strategy.name == "broadcast":
-        facts |= {"broadcast side": "right", "partitions": "those of the left side", "replication": 1}
-        return Explanation("count_join", "spark", facts, (inputs.strategy.why, *whole), inputs.forecast)
+        small, streamed = ("left", "right") if inputs.added_up else ("right", "left")
+        facts |= {"broadcast side": small, "partitions": f"those of the {streamed} side", "replication": 1}
+        added = ("every left row gets a count from each task; these are added up by period and key",) * inputs.added_up
+        return Explanation("count_join", "spark", facts, (inputs.strategy.why, *added, *whole), inputs.forecast)
     copies, why = replication(inputs.parts, inputs.slicing)
     partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}

@@ -28,7 +28,7 @@ class Broadcast:
 
     If unmatched rows of the small side are kept (``shuffled`` says into how many partitions), a plan asks for the rows
     of both sides more than once. They are shuffled then, which Spark does once, since an input that is read again may
-    give other rows.
+    give other rows. If the small side alone is asked for more than once (``twice``), it alone is shuffled.
     """
 
     streamed: Sent
@@ -38,6 +38,7 @@ class Broadcast:
     keeps_streamed: bool
     known_small: bool
     shuffled: int | None = None
+    twice: bool = False
 
     @property
     def reader(self) -> StreamedRows:
@@ -48,7 +49,8 @@ class Broadcast:
     def gathered(self) -> DataFrame:
         """The rows of the small side, in one partition."""
         rows = self.small.rows.selectExpr(*self.packing.own(self.small.admitted))
-        return rows.coalesce(1) if self.known_small and self.shuffled is None else rows.repartition(1)
+        once = self.shuffled is None and not self.twice
+        return rows.coalesce(1) if self.known_small and once else rows.repartition(1)
 
     @cached_property
     def side(self) -> DataFrame:

@@ -105,7 +105,8 @@ class JoinInputs:
 
     ``columns`` are those of each side that tasks need besides periods and keys. ``decided`` are the sides of which it
     must be known which rows have a partner; ``preserved`` those of them whose rows count without a partner, too.
-    ``slices`` forces a number of slices; ``residual`` is asked of rows and pairs beyond the relation.
+    ``slices`` forces a number of slices; ``residual`` is asked of rows and pairs beyond the relation. ``adds_up`` says
+    that what tasks find for left rows can be added up.
     """
 
     sides: Sides
@@ -116,6 +117,7 @@ class JoinInputs:
     asked: str = "auto"
     slices: int | None = None
     residual: Residual = NOTHING
+    adds_up: bool = False
 
     @property
     def spark(self) -> SparkSession:
@@ -156,7 +158,19 @@ class JoinInputs:
     def strategy(self) -> Strategy:
         """How the rows reach the tasks."""
         keyed, threshold = bool(self.sides.keys), broadcast_threshold(self.spark)
-        return choose_strategy(self.asked, keyed=keyed, decided=self.decided, sizes=self.sizes, threshold=threshold)
+        return choose_strategy(
+            self.asked,
+            keyed=keyed,
+            decided=self.decided,
+            sizes=self.sizes,
+            threshold=threshold,
+            adds_up=self.adds_up,
+        )
+
+    @property
+    def added_up(self) -> bool:
+        """Whether the left side is sent to all tasks, and what they find is added up."""
+        return not self.alone and self.strategy.name == "broadcast" and self.adds_up and self.strategy.small == "left"
 
     @cached_property
     def spread(self) -> Spread:
@@ -217,8 +231,8 @@ class JoinInputs:
         keeps, shuffles = (sent.admitted.side in self.preserved for sent in (streamed, small))
         size = self.sizes[small.admitted.side]
         known_small = size is not None and size <= broadcast_threshold(self.spark)
-        shuffled = self.spread.partitions if shuffles else None
-        return Broadcast(streamed, small, self.parts, self.packing, keeps, known_small, shuffled)
+        shuffled = self.spread.partitions if shuffles and not self.added_up else None
+        return Broadcast(streamed, small, self.parts, self.packing, keeps, known_small, shuffled, self.added_up)
 
     def _distributed(self) -> Distribution:
         hashes = key_hashes(*self.sides.both, self.sides.keys) if self.slicing.by_key else ("0", "0")
