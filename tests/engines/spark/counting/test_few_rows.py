@@ -9,7 +9,7 @@ from timeloom.engines.spark.cluster.strategy import FEW_BYTES, choose_strategy
 
 pytestmark = pytest.mark.spark
 
-MANY = 400_000
+MANY = 1_000_000
 """So many rows of a range are known to have more bytes than Spark would broadcast."""
 
 FEW = table([(0, 9), (0, 9), (500, 70_000), (3, 8), (5, 6)], k=pa.array([1, 1, 2, None, 9], pa.int64()))
