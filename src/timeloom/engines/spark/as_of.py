@@ -1,15 +1,10 @@
 """As-of joins on Spark: a task takes the rows of a key, or of a slice of time of a large key, of both sides."""
 
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from timeloom.engines.joins.as_of import as_of_tables
-from timeloom.engines.spark.sequenced.key_pairs import explained, paired
-from timeloom.engines.spark.sequenced.whole_groups import inner_policy
+from timeloom.engines.spark.matching.neighbour_plan import NeighbourPlan
 from timeloom.engines.spark.stab import stab
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.explanation import Explanation
@@ -19,12 +14,7 @@ from timeloom.model.stab import StabRequest
 
 def as_of(left: DataFrame, right: DataFrame, request: AsOfRequest, slices: int | None = None) -> Any:
     """Give each left row the right row in force at its instant. Nothing runs before an action."""
-    work = partial(_as_of, replace(request, policy=inner_policy(request.policy)))
-    return paired(left, right, request, work, slices)
-
-
-def _as_of(request: AsOfRequest, left: pa.Table, right: pa.Table) -> pa.Table:
-    return as_of_tables(left, right, request, 1).result
+    return NeighbourPlan.of(left, right, request, slices).result()
 
 
 def believed(df: DataFrame, request: BitemporalAsOfRequest) -> Any:
@@ -41,4 +31,5 @@ def believed(df: DataFrame, request: BitemporalAsOfRequest) -> Any:
 
 def explain_as_of(left: DataFrame, right: DataFrame, request: AsOfRequest) -> Explanation:
     """Say how an as-of join would run."""
-    return explained("as_of", (left, right), request, {"algorithm": "merge", "direction": request.direction})
+    plan = NeighbourPlan.of(left, right, request)
+    return plan.explanation("as_of", {"algorithm": "merge", "direction": request.direction})

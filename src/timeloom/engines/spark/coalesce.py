@@ -13,8 +13,10 @@ from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.groups_at_once import sessions_of
+from timeloom.engines.spark.sequenced.one_way import plan_of_groups
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
+from timeloom.engines.spark.sequenced.whole_groups import admitted_rows
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
@@ -44,6 +46,10 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
 def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
     """Say how periods would be merged."""
     admitted, by = _read(df, request)
+    if request.max_gap is not None:
+        strategy, why, cost = plan_of_groups(admitted_rows(admitted), [admitted], [by])
+        told = {"algorithm": "sorted merge", "compares": list(by), "strategy": strategy}
+        return Explanation("coalesce", "spark", told, (why,), cost)
     slicing = Slicing.of(df.sparkSession, [df], grouped=bool(by))
     facts = {"algorithm": "sorted merge", "compares": list(by), **slicing.facts(grouped=bool(by))}
     forecast = GroupedRows("coalesce", admitted, by, by, slicing).forecast

@@ -127,7 +127,7 @@ def planned(left: DataFrame, right: DataFrame, request: CountRequest) -> CountRe
     if request.at_once:
         asked, slices = "broadcast" if asked == "auto" and not request.keys else asked, 1
     inputs = JoinInputs(
-        sides, request.relation, columns, ("left",), ("left",), asked, slices, adds_up=not request.at_once
+        sides, columns, request.relation, ("left",), ("left",), asked, slices, adds_up=not request.at_once
     )
     return CountResult(inputs, request)
 

@@ -33,7 +33,7 @@ def planned(left: DataFrame, right: DataFrame, request: JoinRequest) -> JoinResu
     residual = _residual(sides, request)
     read = needed([*columns, *(column for _, column in residual.columns)])
     inputs = JoinInputs(
-        sides, request.relation, read, DECIDED[how], PRESERVED[how], request.strategy, residual=residual
+        sides, read, request.relation, DECIDED[how], PRESERVED[how], request.strategy, residual=residual
     )
     if request.where is not None:
         try_out(request.where, inputs)

@@ -1,31 +1,20 @@
-"""The nearest rows on Spark: a task takes all right rows of a key, and its left rows, or some if they are many."""
+"""The nearest rows on Spark: a task takes the rows of a key, or of a slice of time of a large key, of both sides."""
 
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from timeloom.engines.joins.nearest import nearest_tables
-from timeloom.engines.spark.sequenced.key_pairs import explained, paired
-from timeloom.engines.spark.sequenced.whole_groups import inner_policy
+from timeloom.engines.spark.matching.neighbour_plan import NeighbourPlan
 from timeloom.model.explanation import Explanation
 from timeloom.model.neighbours import NearestRequest
 
 
 def nearest(left: DataFrame, right: DataFrame, request: NearestRequest, slices: int | None = None) -> Any:
     """Find the k nearest right rows of each left row. Nothing runs before an action."""
-    work = partial(_nearest, replace(request, policy=inner_policy(request.policy)))
-    return paired(left, right, request, work, slices)
-
-
-def _nearest(request: NearestRequest, left: pa.Table, right: pa.Table) -> pa.Table:
-    return nearest_tables(left, right, request, 1).result
+    return NeighbourPlan.of(left, right, request, slices).result()
 
 
 def explain_nearest(left: DataFrame, right: DataFrame, request: NearestRequest) -> Explanation:
     """Say how neighbours would be found."""
-    return explained(
-        "nearest", (left, right), request, {"algorithm": "walk", "k": request.k, "direction": request.direction}
-    )
+    plan = NeighbourPlan.of(left, right, request)
+    return plan.explanation("nearest", {"algorithm": "walk", "k": request.k, "direction": request.direction})

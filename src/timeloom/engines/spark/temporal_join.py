@@ -42,7 +42,7 @@ class Pairs:
         strategy = "auto" if slices is None else "keys" if request.keys else "slices"
         residual = Residual(condition=request.where, columns=_read(request, sides))
         wanted = needed([*columns, *(column for _, column in residual.columns)])
-        inputs = JoinInputs(sides, relation("intersects"), wanted, asked=strategy, slices=slices, residual=residual)
+        inputs = JoinInputs(sides, wanted, relation("intersects"), asked=strategy, slices=slices, residual=residual)
         if request.where is not None:
             try_out(request.where, inputs)
         return cls(JoinResult(inputs, "inner", tuple(columns), request.algorithm, wide=False))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import whole
 from timeloom.kernels.order import Order, sealed
@@ -35,7 +36,7 @@ def by_values(table: pa.Table, rows: Numbers, groups: Numbers, settled: Collecti
             break
         if name in settled:
             continue
-        ranks = value_ranks(taken(table[name], pa.array(rows[level]), name))
+        ranks = value_ranks(taken(table[name], from_numpy(rows[level]), name))
         order = np.lexsort((ranks, groups[level]))
         rows[level] = rows[level][order]
         groups[level] = _numbered(groups[level], ranks[order])
@@ -82,9 +83,9 @@ def value_ranks(column: "pa.Array | pa.ChunkedArray") -> Numbers:
         ranks = _ranked(_items(array))
     else:
         found = pc.rank(array, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
-        ranks = np.asarray(found).astype(np.int64)
+        ranks = to_numpy(found).astype(np.int64)
     if array.null_count:
-        ranks[pc.is_null(array).to_numpy(zero_copy_only=False)] = len(array) + 1
+        ranks[to_numpy(pc.is_null(array))] = len(array) + 1
     return ranks
 
 

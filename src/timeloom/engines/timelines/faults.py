@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
@@ -58,12 +59,12 @@ def _faults(table: pa.Table, ticks: PeriodTicks, request: CheckRequest, threads:
     window = window_ticks(request.within, ticks)
     plain = replace(ticks, period=Period(), column=None)
     writer = PeriodWriter.of([plain], Policy(empty="point" if ticks.period.closed != "left" else None), window or ())
-    columns: dict[str, Any] = {name: taken(table[name], pa.array(leaders[order]), name) for name in by}
+    columns: dict[str, Any] = {name: taken(table[name], from_numpy(leaders[order]), name) for name in by}
     written = (
-        pa.array(kinds, pa.string()).take(pa.array(order)),
+        pa.array(kinds, pa.string()).take(from_numpy(order)),
         writer.starts(starts[order], unknown[order]),
         writer.ends(ends[order]),
-        pa.array(counts[order], pa.int64()),
+        from_numpy(counts[order].astype(np.int64)),
     )
     return pa.table(columns | dict(zip(FAULT_COLUMNS, written, strict=True)))
 
@@ -74,7 +75,7 @@ def _found(table: pa.Table, ticks: PeriodTicks, request: CheckRequest, threads: 
     unknown = verdict[invalid] == NULL_START
     ones = np.ones(invalid.size, np.int64)
     yield Faults("invalid", invalid, ticks.starts[invalid], ends[invalid], ones, unknown)
-    rows = table if valid.size == table.num_rows else take_rows(table, pa.array(valid))
+    rows = table if valid.size == table.num_rows else take_rows(table, from_numpy(valid))
     starts, ends = ticks.starts[valid], ends[valid]
     if request.duplicates:
         yield _duplicates(rows, starts, ends, valid)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pyarrow as pa
-
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.validity import Admitted
@@ -23,5 +22,5 @@ def sessions(
     gap = ticks_of(max_gap, admitted.ticks.type.axis)
     order = sort(grouped.starts, threads)
     rows, starts, ends = merge_near(admitted.starts, admitted.ends, grouped.groups, order.ids, gap)
-    columns = {name: taken(admitted.table[name], pa.array(rows), name) for name in by}
+    columns = {name: taken(admitted.table[name], from_numpy(rows), name) for name in by}
     return columns | writer.columns(starts, ends)

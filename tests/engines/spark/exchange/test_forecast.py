@@ -19,6 +19,7 @@ CALLS = {
     "temporal_antijoin": lambda left, right: (tl.temporal_antijoin, left, right, {}),
     "temporal_aggregate": lambda left, right: (tl.temporal_aggregate, left, {"n": "count"}, {"by": "key"}),
     "coalesce": lambda left, right: (tl.coalesce, left, {"by": "key"}),
+    "sessions": lambda left, right: (tl.coalesce, left, {"by": "key", "max_gap": 2}),
     "gaps": lambda left, right: (tl.gaps, left, {}),
     "as_of": lambda left, right: (tl.as_of, left, right, {"at": "start", "on": "key"}),
     "nearest": lambda left, right: (tl.nearest, left, right, {}),
@@ -73,10 +74,11 @@ def test_verbs_that_take_rows_where_they_are_shuffle_nothing(name, spark):
 
 def test_the_largest_group_is_the_largest_task(spark):
     skewed = ROWS.set_column(0, "key", pa.array([0] * 90 + list(range(1, 31))))
-    plan = tl.explain(tl.lanes, spark.createDataFrame(skewed), by="key", sample=True)
+    plan = tl.explain(tl.lanes, spark.createDataFrame(skewed).repartition(2), by="key", sample=True)
     assert 90 <= plan["largest task rows"] < ROWS.num_rows
     assert plan["strategy"] == "keys"
-    assert tl.explain(tl.lanes, spark.createDataFrame(skewed), sample=True)["largest task rows"] == ROWS.num_rows
+    alone = tl.explain(tl.lanes, spark.createDataFrame(skewed), by="key", sample=True)
+    assert (alone["strategy"], alone["largest task rows"]) == ("one task", ROWS.num_rows)
 
 
 def test_a_pattern_tells_the_cost_of_its_first_join(spark):

@@ -42,11 +42,6 @@ class Input(Protocol):
         """Its rows."""
 
 
-def read_alike(inputs: Iterable[Input]) -> bool:
-    """Tell whether inputs give the same rows whenever a plan asks for them, as far as the plan tells."""
-    return all(_changing(side.all_rows) is None for side in inputs)
-
-
 def require_one_reading(inputs: Iterable[Input]) -> None:
     """Refuse inputs that a plan asks for more than once, if Spark would read them again, and they may change."""
     for side in inputs:

@@ -9,25 +9,27 @@ from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.columns.arrow_types import may_be_long
 from timeloom.engines.spark.columns.packing import Packing, packed_columns
 from timeloom.engines.spark.columns.validity import JudgedFrame
-from timeloom.engines.spark.exchange.packed_rows import SideLayout, SideReader
+from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.plan import Exchange, Source
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.exchange.undecided import FirstCopies, undecided_schema
-from timeloom.engines.spark.exchange.writing import KEY
-from timeloom.engines.spark.slicing.join_parts import JoinPart
+from timeloom.engines.spark.exchange.writing import KEY, RowReader
 from timeloom.engines.spark.slicing.slices import Slicing
-from timeloom.engines.spark.slicing.tick_ranges import PartRange
 from timeloom.engines.tables.verdicts import VALID
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A side to be sent to tasks: its rows, the hash of their keys, and where its columns stand in a packed row."""
+    """A side to be sent to tasks: its rows, the hash of their keys, and where its columns stand in a packed row.
+
+    ``reader`` is how tasks read rows that they send on.
+    """
 
     admitted: JudgedFrame
     rows: DataFrame
     key: str
     layout: SideLayout
+    reader: RowReader
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,6 @@ class Distribution:
 
     left: Sent
     right: Sent
-    parts: tuple[JoinPart, ...]
     packing: Packing
     slicing: Slicing
 
@@ -69,9 +70,8 @@ class Distribution:
     def _source(self, sent: Sent) -> Source:
         admitted = sent.admitted
         timed = sent.rows.where(f"{admitted.verdict} = {VALID}")
-        reader = SideReader(sent.layout, admitted.policy, PartRange(admitted.side, self.parts))
         ticks = admitted.columns.start, admitted.columns.end
-        return Source(self._packed(sent), timed, ticks, sent.key, reader, self._long(sent))
+        return Source(self._packed(sent), timed, ticks, sent.key, sent.reader, self._long(sent))
 
     def _long(self, sent: Sent) -> tuple[str, ...]:
         """The columns of a side whose values may be long."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from timeloom.engines.spark.columns.faults import admitted_in_task
 from timeloom.engines.spark.exchange.routing import Positions, RowTicks
-from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.engines.spark.slicing.reaches import Reach
+from timeloom.engines.spark.slicing.tick_ranges import TickRange
 from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.gather import Source
-from timeloom.engines.tables.keys import Keys, shared_keys
+from timeloom.engines.tables.keys import Keys, group_keys, shared_keys
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
 from timeloom.engines.tables.verdicts import VALID, judge
 from timeloom.model.period import Period
@@ -65,7 +66,7 @@ class SideReader:
 
     layout: SideLayout
     policy: Policy
-    range: PartRange
+    range: TickRange
 
     def admitted(self, rows: pa.Table) -> pa.Table:
         """The rows without those that are dropped."""
@@ -84,6 +85,22 @@ class SideReader:
         invalid = verdict != VALID
         low[invalid], high[invalid] = 1, 0
         return RowTicks(period.starts, ends, low, high)
+
+
+@dataclass(frozen=True)
+class ReachingReader(SideReader):
+    """The same for rows that are looked for from other ticks than their own."""
+
+    reach: Reach
+
+    def ticks(self, rows: pa.Table) -> RowTicks:
+        """The ticks of rows, and from where to where they may be found; invalid ones are nowhere."""
+        found = super().ticks(rows)
+        valid = np.flatnonzero(found.low <= found.high)
+        keys = group_keys(rows, list(self.layout.keys))[0][valid] if self.layout.keys else None
+        low, high = found.low, found.high
+        low[valid], high[valid] = self.reach.of(low[valid], high[valid], keys)
+        return found
 
 
 @dataclass(frozen=True)

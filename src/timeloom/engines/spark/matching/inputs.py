@@ -21,7 +21,7 @@ from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.exchange.distribution import Distribution, Sent
 from timeloom.engines.spark.exchange.forecast import row_bytes
-from timeloom.engines.spark.exchange.packed_rows import SideLayout
+from timeloom.engines.spark.exchange.packed_rows import SideLayout, SideReader
 from timeloom.engines.spark.matching import index_probe
 from timeloom.engines.spark.matching.pair_columns import PairColumns
 from timeloom.engines.spark.matching.residual import NOTHING, Residual
@@ -29,6 +29,7 @@ from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.boundaries import sampled_share
 from timeloom.engines.spark.slicing.join_parts import JoinPart, cover
 from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.tick_ranges import PartRange
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.model.naming import Keys
@@ -100,34 +101,16 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class JoinInputs:
-    """What is to be matched, and how its rows reach the tasks.
-
-    ``columns`` are those of each side that tasks need besides periods and keys. ``decided`` are the sides of which it
-    must be known which rows have a partner; ``preserved`` those of them whose rows count without a partner, too.
-    ``slices`` forces a number of slices; ``residual`` is asked of rows and pairs beyond the relation. ``adds_up`` says
-    that what tasks find for left rows can be added up.
-    """
+class PackedSides:
+    """Two tables in one row format; ``columns`` are those of each side that tasks need besides periods and keys."""
 
     sides: Sides
-    relation: Relation
     columns: tuple[Sequence[str], Sequence[str]]
-    decided: tuple[str, ...] = ()
-    preserved: tuple[str, ...] = ()
-    asked: str = "auto"
-    slices: int | None = None
-    residual: Residual = NOTHING
-    adds_up: bool = False
 
     @property
     def spark(self) -> SparkSession:
         """The session of the tables."""
         return self.sides.left.all_rows.sparkSession
-
-    @cached_property
-    def parts(self) -> tuple[JoinPart, ...]:
-        """The join parts of the relation."""
-        return cover(self.relation.boxes(self.sides.axis))
 
     @cached_property
     def packing(self) -> Packing:
@@ -147,6 +130,40 @@ class JoinInputs:
     def sizes(self) -> "dict[str, int | None]":
         """What Spark estimates each side's columns to take."""
         return {side: found.size for side, found in self.estimates.items()}
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Into how many partitions rows are shuffled."""
+        return Spread.of(self.spark, list(self.sizes.values()))
+
+    def layout(self, side: JudgedFrame) -> SideLayout:
+        """Where the columns of a side stand in a packed row."""
+        at = {name: f"p{position}" for name, position in self.packing.positions(side).items()}
+        keys = tuple(at[key] for key in self.sides.key_names(side))
+        return SideLayout(side.side, side.period, at[side.period.start], at[side.period.end], keys, tuple(at.values()))
+
+
+@dataclass(frozen=True)
+class JoinInputs(PackedSides):
+    """What is to be matched, and how its rows reach the tasks.
+
+    ``decided`` are the sides of which it must be known which rows have a partner; ``preserved`` those of them whose
+    rows count without a partner, too. ``slices`` forces a number of slices; ``residual`` is asked of rows and pairs
+    beyond the relation. ``adds_up`` says that what tasks find for left rows can be added up.
+    """
+
+    relation: Relation
+    decided: tuple[str, ...] = ()
+    preserved: tuple[str, ...] = ()
+    asked: str = "auto"
+    slices: int | None = None
+    residual: Residual = NOTHING
+    adds_up: bool = False
+
+    @cached_property
+    def parts(self) -> tuple[JoinPart, ...]:
+        """The join parts of the relation."""
+        return cover(self.relation.boxes(self.sides.axis))
 
     @cached_property
     def alone(self) -> bool:
@@ -173,11 +190,6 @@ class JoinInputs:
         return not self.alone and self.strategy.name == "broadcast" and self.adds_up and self.strategy.small == "left"
 
     @cached_property
-    def spread(self) -> Spread:
-        """Into how many partitions rows are shuffled."""
-        return Spread.of(self.spark, list(self.sizes.values()))
-
-    @cached_property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
         if self.alone:
@@ -202,7 +214,7 @@ class JoinInputs:
 
     def matcher(self, algorithm: str = "auto") -> Matcher:
         """How tasks find pairs."""
-        left, right = map(self._layout, self.sides.both)
+        left, right = map(self.layout, self.sides.both)
         residual = self.residual
         if residual.condition is not None:
             residual = replace(residual, pairs=self.pairs(period_writer(*self.sides.both)))
@@ -237,16 +249,13 @@ class JoinInputs:
     def _distributed(self) -> Distribution:
         hashes = key_hashes(*self.sides.both, self.sides.keys) if self.slicing.by_key else ("0", "0")
         left, right = map(self._sent, self.sides.both, hashes)
-        return Distribution(left, right, self.parts, self.packing, self.slicing)
+        return Distribution(left, right, self.packing, self.slicing)
 
     def _sent(self, side: JudgedFrame, key: str) -> Sent:
         """A side as it is sent to tasks: rows without a key only if they count without a partner."""
         names, rows = self.sides.key_names(side), side.rows
         if names and side.side not in self.preserved:
             rows = rows.where(f"NOT {no_key(side, names)}")
-        return Sent(side, rows, key, self._layout(side))
-
-    def _layout(self, side: JudgedFrame) -> SideLayout:
-        at = {name: f"p{position}" for name, position in self.packing.positions(side).items()}
-        keys = tuple(at[key] for key in self.sides.key_names(side))
-        return SideLayout(side.side, side.period, at[side.period.start], at[side.period.end], keys, tuple(at.values()))
+        layout = self.layout(side)
+        reader = SideReader(layout, side.policy, PartRange(side.side, self.parts))
+        return Sent(side, rows, key, layout, reader)

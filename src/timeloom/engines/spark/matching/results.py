@@ -15,7 +15,7 @@ from timeloom.engines.spark.columns.periods import period_type, period_writer, s
 from timeloom.engines.spark.exchange.broadcast import Broadcast
 from timeloom.engines.spark.matching import index_probe as probing
 from timeloom.engines.spark.matching.expanding import expanded, run_batch_schema, suits
-from timeloom.engines.spark.matching.inputs import JoinInputs
+from timeloom.engines.spark.matching.inputs import JoinInputs, Sides
 from timeloom.engines.spark.matching.runs import RunTask
 from timeloom.engines.spark.matching.tasks import JoinTask
 from timeloom.engines.spark.matching.unmatched import Undecided
@@ -45,6 +45,19 @@ def needed(columns: Iterable[OutputColumn]) -> tuple[list[str], list[str]]:
     return left, [column.right for column in known if column.origin == "right"]
 
 
+def result_field(column: OutputColumn, sides: Sides, how: str, writer: PeriodWriter | None = None) -> T.StructField:
+    """The field of a column of a result; ``writer`` says how overlaps are written, if there are any."""
+    if column.origin == "right":
+        found, outer = sides.right.schema[column.right], how in ("left", "full")
+    elif column.origin in ("left", "key"):
+        found, outer = sides.left.schema[column.left], how in ("right", "full")
+    elif column.origin in ("overlap_length", "distance") or writer is None:
+        return T.StructField(column.name, span_type(sides.axis))
+    else:
+        return T.StructField(column.name, period_type(writer))
+    return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
+
+
 @dataclass(frozen=True)
 class JoinResult:
     """Two tables whose pairs, or whose rows without a partner, are the result."""
@@ -63,18 +76,7 @@ class JoinResult:
     @cached_property
     def schema(self) -> T.StructType:
         """The schema of the result."""
-        return T.StructType([self._field(column) for column in self.columns])
-
-    def _field(self, column: OutputColumn) -> T.StructField:
-        left, right = self.inputs.sides.both
-        if column.origin == "right":
-            found, outer = right.schema[column.right], self.how in ("left", "full")
-        elif column.origin in ("left", "key"):
-            found, outer = left.schema[column.left], self.how in ("right", "full")
-        else:
-            kind = span_type(self.inputs.sides.axis) if column.origin == "overlap_length" else period_type(self.writer)
-            return T.StructField(column.name, kind)
-        return T.StructField(column.name, found.dataType, found.nullable or outer, found.metadata)
+        return T.StructType([result_field(column, self.inputs.sides, self.how, self.writer) for column in self.columns])
 
     def frame(self) -> DataFrame:
         """The plan of the result: what tasks decide alone, and what they decide together."""

@@ -8,8 +8,10 @@ from pyspark.sql import functions as F
 
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.group_forecasts import Forecast, group_hash, rows_alone, whole_groups
-from timeloom.engines.spark.sequenced.whole_groups import in_utc
+from timeloom.engines.spark.sequenced.value_sets import StackedSides
+from timeloom.engines.spark.sequenced.whole_groups import admitted_rows, in_utc, taken_alone
 from timeloom.engines.spark.slicing.boundaries import SAMPLE
+from timeloom.engines.spark.slicing.slices import ALONE_BYTES
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.verdicts import VALID
 from timeloom.engines.timelines.splitting import split_table
@@ -21,6 +23,7 @@ from timeloom.model.stab import StabRequest
 
 STAYS = "rows stay where they are: nothing is shuffled"
 WHOLE = "all rows of a group go to one task, so the largest group decides how much memory a task takes"
+ALONE = f"the input has less than {ALONE_BYTES:,} bytes, so one task reads and takes all of it"
 
 
 def explain_one_way(verb: str, frames: Sequence[DataFrame], request: OneWayRequest) -> Explanation:
@@ -30,19 +33,30 @@ def explain_one_way(verb: str, frames: Sequence[DataFrame], request: OneWayReque
         forecast = rows_alone(side, lambda: _pieces(side, request))
         return _explained(verb, {"strategy": "in place"}, STAYS, forecast)
     if isinstance(request, TemporalSetRequest):
-        sides = (
-            judge_frame(frames[0], request.left_period, "left", request.policy),
-            judge_frame(frames[1], request.right_period, "right", request.policy),
-        )
-        values = [[name for name in side.schema.names if name not in side.period.columns] for side in sides]
-        hashes = list(map(group_hash, sides, values))
-        return _explained(verb, {"strategy": "keys", "compares": values[0]}, WHOLE, whole_groups(sides, hashes))
+        stacked = StackedSides.of(frames[0], frames[1], request)
+        values = [[name for name in side.schema.names if name not in side.period.columns] for side in stacked.sides]
+        return _of_groups(verb, {"compares": values[0]}, stacked.rows(), stacked.sides, values)
     policy = Policy("drop") if isinstance(request, CheckRequest) else request.policy
     side = judge_frame(frames[0], request.period, "input", policy)
     require_columns(side.schema.names, list(request.by), "input")
-    forecast = whole_groups([side], [group_hash(side, request.by)])
-    strategy = "keys" if request.by else "one task"
-    return _explained(verb, {"strategy": strategy, "groups by": list(request.by)}, WHOLE, forecast)
+    rows = frames[0] if isinstance(request, CheckRequest) else admitted_rows(side)
+    return _of_groups(verb, {"groups by": list(request.by)}, rows, [side], [request.by])
+
+
+def _of_groups(
+    verb: str, told: dict[str, Any], rows: DataFrame, sides: Sequence[JudgedFrame], by: Sequence[Sequence[str]]
+) -> Explanation:
+    strategy, why, forecast = plan_of_groups(rows, sides, by)
+    return _explained(verb, {"strategy": strategy, **told}, why, forecast)
+
+
+def plan_of_groups(
+    rows: DataFrame, sides: Sequence[JudgedFrame], by: Sequence[Sequence[str]]
+) -> tuple[str, str, Forecast]:
+    """The strategy of a verb whose groups tasks take whole, or one task all of them; why, and what it costs."""
+    if taken_alone(rows):
+        return "one task", ALONE, whole_groups(sides, ["0L"] * len(sides))
+    return "keys" if by[0] else "one task", WHOLE, whole_groups(sides, list(map(group_hash, sides, by)))
 
 
 def _explained(verb: str, facts: dict[str, Any], why: str, forecast: Forecast) -> Explanation:

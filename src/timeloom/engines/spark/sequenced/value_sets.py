@@ -1,6 +1,7 @@
 """Two DataFrames as sets or bags of values at every instant: all rows of a value go to one task."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -46,24 +47,60 @@ class Combining:
         return found.table(self.mode)
 
 
+@dataclass(frozen=True)
+class StackedSides:
+    """The rows of two tables in one DataFrame: what both call a value stands in one column, the periods beside it."""
+
+    sides: tuple[JudgedFrame, JudgedFrame]
+    request: TemporalSetRequest
+
+    @classmethod
+    def of(cls, left: DataFrame, right: DataFrame, request: TemporalSetRequest) -> "StackedSides":
+        """Judge both tables."""
+        judged = (
+            judge_frame(left, request.left_period, "left", request.policy),
+            judge_frame(right, request.right_period, "right", request.policy),
+        )
+        return cls(judged, replace(request, policy=inner_policy(request.policy)))
+
+    @cached_property
+    def _plan(self) -> ValueSets:
+        return ValueSets(empty_table(self.sides[0].schema), empty_table(self.sides[1].schema), self.request)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that are compared."""
+        return tuple(self._plan.values)
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns of each table."""
+        return tuple(self.sides[0].schema.names), tuple(self.sides[1].schema.names)
+
+    @property
+    def tag(self) -> str:
+        """The column that tells the tables apart."""
+        return free_name("side", [name for names in self.names for name in names])
+
+    @cached_property
+    def schema(self) -> T.StructType:
+        """All columns."""
+        kinds = from_arrow_schema(self._plan.stacked().schema)
+        periods = [field for number, side in enumerate(self.sides) for field in _periods(side, number)]
+        return T.StructType([T.StructField(self.tag, T.IntegerType()), *kinds, *periods])
+
+    def rows(self) -> DataFrame:
+        """The rows of both."""
+        left, right = (_stacked(side, list(self.schema), number) for number, side in enumerate(self.sides))
+        return left.unionAll(right)
+
+
 def combined(left: DataFrame, right: DataFrame, request: TemporalSetRequest, mode: int) -> Any:
     """The plan of a set operation."""
-    sides = (
-        judge_frame(left, request.left_period, "left", request.policy),
-        judge_frame(right, request.right_period, "right", request.policy),
-    )
-    inner = replace(request, policy=inner_policy(request.policy))
-    plan = ValueSets(empty_table(sides[0].schema), empty_table(sides[1].schema), inner)
-    kinds = from_arrow_schema(plan.stacked().schema)
-    values = tuple(plan.values)
-    tag = free_name("side", [*sides[0].schema.names, *sides[1].schema.names])
-    periods = [_periods(side, number) for number, side in enumerate(sides)]
-    fields = [T.StructField(tag, T.IntegerType()), *kinds, *periods[0], *periods[1]]
-    stacked = _stacked(sides[0], fields, 0).unionAll(_stacked(sides[1], fields, 1))
-    names = tuple(sides[0].schema.names), tuple(sides[1].schema.names)
-    work = Combining(inner, mode, tag, names, values)
-    result = by_group(stacked, values, T.StructType(fields), work, ())
-    return handed_out(result, sides, request.policy)
+    stacked = StackedSides.of(left, right, request)
+    work = Combining(stacked.request, mode, stacked.tag, stacked.names, stacked.values)
+    result = by_group(stacked.rows(), stacked.values, stacked.schema, work, ())
+    return handed_out(result, stacked.sides, request.policy)
 
 
 def _alias(name: str, side: int, period: Period) -> str:

@@ -1,6 +1,7 @@
 """Verbs whose groups a task takes whole: the local verb runs on each group, as Spark hands it over.
 
-The types of a result are those of the local verb on a table without rows, so nothing runs before the user's action.
+Small tables that are merely read are not shuffled: one task runs the local verb on all groups at once. The
+types of a result are those of the local verb on a table without rows, so nothing runs before the user's action.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,10 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from timeloom.engines.spark.cluster.sizes import all_within, estimate
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
-from timeloom.engines.spark.sequenced.whole_partitions import grouped
+from timeloom.engines.spark.sequenced.whole_partitions import WholePartition, grouped
+from timeloom.engines.spark.slicing.slices import ALONE_BYTES
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.model.policy import Policy
 
@@ -60,9 +63,17 @@ def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Wor
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
     aliases = {name: f"c{position}" for position, name in enumerate(schema.names)}
-    keys = [F.col(aliases[name]) for name in by]
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    return grouped(rows.toDF(*aliases.values()), keys, task, numbered).toDF(*result.names)
+    rows = rows.toDF(*aliases.values())
+    if taken_alone(rows):
+        return mapped(rows.coalesce(1), WholePartition(task), numbered).toDF(*result.names)
+    keys = [F.col(aliases[name]) for name in by]
+    return grouped(rows, keys, task, numbered).toDF(*result.names)
+
+
+def taken_alone(rows: DataFrame) -> bool:
+    """Whether one task takes all groups: rows are few, and merely read."""
+    return all_within([estimate(rows)], ALONE_BYTES)
 
 
 def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:

@@ -161,15 +161,15 @@ class Slicing:
         bound = COPIES if self.slices > 1 else 1.0
         return {"strategy": strategy, "partitions": self.tasks, "slices": self.slices, "replication bound": bound}
 
-    def reasons(self, *, grouped: bool) -> tuple[str, ...]:
-        """Why it is sliced like this."""
+    def reasons(self, *, grouped: bool, whole: int = WHOLE_BYTES) -> tuple[str, ...]:
+        """Why it is sliced like this; inputs of less than ``whole`` bytes are not."""
         if self.alone:
             return (
                 f"the input has less than {ALONE_BYTES:,} bytes, so one task reads and takes all of it",
                 "nothing is cut by time",
             )
         if self.slices == 1:
-            return (f"the input has less than {WHOLE_BYTES:,} bytes, so nothing is cut by time",)
+            return (f"the input has less than {whole:,} bytes, so nothing is cut by time",)
         which = "groups with the rows of two tasks or more are" if grouped else "there are no groups, so all rows are"
         return (
             f"{which} cut by time, at quantiles of a sample taken inside the plan",

@@ -62,8 +62,8 @@ def ranges_of_few(starts: Ticks, ends: Ticks, ways: NDArray[np.int64]) -> tuple[
     low, high = np.full(starts.size, MAX_TICK), np.full(starts.size, MIN_TICK)
     for kind, *limits in ways.tolist():
         if kind == kernel.WITHIN:
-            at_least = np.maximum(_shifted(starts, limits[0]), _shifted(ends, limits[2]))
-            at_most = np.minimum(_shifted(starts, limits[1]), _shifted(ends, limits[3]))
+            at_least = np.maximum(shifted(starts, limits[0]), shifted(ends, limits[2]))
+            at_most = np.minimum(shifted(starts, limits[1]), shifted(ends, limits[3]))
         else:
             at_least = at_most = ends if kind == kernel.AT_END else starts
         some = at_least <= at_most
@@ -72,7 +72,7 @@ def ranges_of_few(starts: Ticks, ends: Ticks, ways: NDArray[np.int64]) -> tuple[
     return low, high
 
 
-def _shifted(ticks: Ticks, by: int) -> Ticks:
+def shifted(ticks: Ticks, by: int) -> Ticks:
     """Add and saturate; a limit at an end of the axis is none."""
     if by in (MIN_TICK, MAX_TICK):
         return np.full(ticks.size, by)

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from itertools import product
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -62,4 +63,35 @@ def test_nearest_rows_of_keys_that_are_cut(spark, keyed):
         request = NearestRequest(keys, Period(), Period(), Policy("error"), k=2, **options)
         expected = tl.nearest(left, right, 2, on="key" if keyed else None, **options)
         cases.append((options, nearest(*frames, request, slices=3), expected))
+    assert_all_same(cases)
+
+
+def nested_rows(columns, count=30):
+    """Rows of few instants and two keys, level in time, that differ in nested columns alone, and then by their ids."""
+    draw = np.random.default_rng(7)
+    lists = [None, [], [1], [1, None], [None], [2, 1]]
+    structs = [None, {"a": 1, "b": "x"}, {"a": 1, "b": None}, {"a": None, "b": "x"}]
+    maps = [None, [], [("a", 1)], [("a", 2)], [("a", 1), ("b", 0)]]
+    found = {
+        "at": draw.integers(0, 6, count),
+        "key": draw.integers(0, 2, count),
+        "list": pa.array([lists[at] for at in draw.integers(0, len(lists), count)], pa.list_(pa.int64())),
+        "struct": pa.array([structs[at] for at in draw.integers(0, len(structs), count)]),
+        "map": pa.array([maps[at] for at in draw.integers(0, len(maps), count)], pa.map_(pa.string(), pa.int64())),
+        "id": np.arange(count),
+    }
+    return pa.table(found).select(columns)
+
+
+def test_rows_level_in_time_are_told_apart_by_nested_values(spark):
+    left = pa.table({"at": list(range(7)) * 2, "key": [0] * 7 + [1] * 7})
+    wanted, at, cases = ("at", "key", "id"), Period("at"), []
+    for columns in (["at", "key", "list", "id"], ["struct", "at", "key", "id"], ["at", "map", "list", "key", "id"]):
+        right = nested_rows(columns)
+        frames = [on_spark(spark, rows).repartition(3) for rows in (left, right)]
+        request = AsOfRequest(Keys.of("key"), at, at, Policy("error"), columns=wanted)
+        cases.append((columns, as_of(*frames, request, slices=3), tl.as_of(left, right, on="key", columns=wanted)))
+        near = NearestRequest(Keys.of("key"), at, at, Policy("error"), k=2, columns=wanted)
+        expected = tl.nearest(left, right, 2, on="key", period="at", columns=wanted)
+        cases.append((columns, nearest(*frames, near, slices=3), expected))
     assert_all_same(cases)
