@@ -41,6 +41,8 @@ def cut(monkeypatch):
     monkeypatch.setattr("timeloom.engines.spark.slicing.slices.WHOLE_BYTES", 0)
     monkeypatch.setattr("timeloom.engines.spark.slicing.slices.ALONE_BYTES", 0)
     monkeypatch.setattr("timeloom.engines.spark.matching.inputs.ALONE_BYTES", 0)
+    for name in ("ALONE_BYTES", "WHOLE_BYTES", "CHUNK_BYTES"):
+        monkeypatch.setattr(f"timeloom.engines.spark.matching.neighbour_plan.{name}", 0)
     monkeypatch.setattr("timeloom.engines.spark.matching.inputs.broadcast_threshold", lambda _: -1)
     monkeypatch.setattr("timeloom.engines.spark.slicing.slices.LEAST_SEEN", 2)
 
