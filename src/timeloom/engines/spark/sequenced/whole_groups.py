@@ -85,12 +85,6 @@ def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:
     return mapped(rows.toDF(*positions), task.each, numbered).toDF(*result.names)
 
 
-def ordering(schema: T.StructType) -> list[str]:
-    """The columns by which rows of a group are put into an order: all that have one, in their own order."""
-    kinds = T.NumericType | T.StringType | T.DateType | T.TimestampType | T.TimestampNTZType | T.BooleanType
-    return [field.name for field in schema if isinstance(field.dataType, kinds)]
-
-
 def in_utc(table: pa.Table) -> pa.Table:
     """Instants in UTC, whatever the zone of the session."""
     kinds = [
