@@ -8,7 +8,9 @@ from timeloom.errors import TimeloomError, UsageError
 from timeloom.pipeline.definition.check import load
 from timeloom.pipeline.definition.models import Source
 from timeloom.pipeline.definition.secrets import Secrets
+from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.spark_sources import read_source
+from timeloom.pipeline.engines.stores import deliver
 from timeloom.pipeline.execution import run_file
 
 PIPELINE = """\
@@ -96,9 +98,36 @@ def test_batches_of_files_are_appended_whole_and_replaced_by_a_rerun(run, spark,
         run(f"{{path: '{place}', format: parquet, mode: append, batch: monday}}")
 
 
+def test_files_at_an_address_are_replaced_at_once(run, spark, tmp_path):
+    place = (tmp_path / "out/lake").as_uri()
+    sink = f"{{path: '{place}', format: parquet, mode: overwrite}}"
+    run(sink)
+    (tmp_path / "shifts.csv").write_text("who,start,end\nAnn,8,12\n")
+    run(sink)
+    assert rows(spark.read.parquet(place)) == [(8, 12, 1)]
+    aside = tmp_path / "out/.lake.timeloom"
+    aside.mkdir()
+    (tmp_path / "out/lake").rename(aside / "old")
+    (tmp_path / "shifts.csv").write_text("who,start,end\nBob,1,2\n")
+    run(f"{{path: '{place}', format: parquet, mode: overwrite, partition_by: people}}")
+    assert rows(spark.read.parquet(place)) == [(1, 2, 1)]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["files", "lake", "report"]
+
+
+def test_rows_that_are_not_all_there_replace_nothing(spark, tmp_path):
+    place = (tmp_path / "lake").as_uri()
+    store = Store.model_validate({"from": "x", "path": place, "format": "parquet", "mode": "overwrite"})
+    deliver(spark, spark.range(3), store, place, 3)
+    with pytest.raises(TimeloomError, match="was to get 5 rows, and 4 can be read back"):
+        deliver(spark, spark.range(4), store, place, 5)
+    assert spark.read.parquet(place).count() == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["lake"]
+
+
 @pytest.mark.parametrize(
     ("sink", "words"),
     [
+        ("{path: 'hdfs://nowhere/x', format: parquet, mode: overwrite}", "does not reach its store.*hadoop classpath"),
         ("{path: out/people, format: delta}", "classes of delta.*io.delta:delta-spark_2.13"),
         ("{path: out/people, format: sometimes}", "classes of sometimes are not on Spark's path"),
         ("{url: 'jdbc:postgresql://nowhere/hr', table: people}", "driver of its database.*org.postgresql:postgresql"),
@@ -119,7 +148,7 @@ def test_a_database_that_is_read_is_refused_in_the_same_words(spark):
 @pytest.mark.parametrize(
     ("sink", "words"),
     [
-        ("{path: 's3a://lake/people', format: parquet, mode: overwrite}", "cannot be replaced at once.*batch"),
+        ("{path: 's3a://lake/people', format: parquet, mode: overwrite}", "of s3a cannot be replaced at once.*batch"),
         (
             "{path: 's3a://lake/people', format: parquet, mode: append, batch: x}",
             "renaming a directory, which s3a does",

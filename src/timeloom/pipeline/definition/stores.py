@@ -10,6 +10,9 @@ from timeloom.pipeline.formats.registry import FORMATS, by_suffix
 NO_RENAMES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "wasb", "wasbs", "swift")
 """What addresses begin with whose stores have no directories to rename."""
 
+RENAMES = ("file", "hdfs", "viewfs")
+"""What addresses begin with whose stores rename a directory in one step, which Arrow can ask them to."""
+
 _OWN_PATH = (
     "mode: error with a path of its own for each run (a variable such as ${DAY} in it), or a format that commits, such "
     "as delta or iceberg"
@@ -56,10 +59,10 @@ class Store(Part):
     def _require_whole_files(self) -> None:
         """Files at an address change at once where one directory is renamed, so each batch has one."""
         scheme = (self.path or "").partition("://")[0]
-        if self.mode == "overwrite":
+        if self.mode == "overwrite" and scheme not in RENAMES:
             raise ValueError(
-                f"{self.format} files in a store cannot be replaced at once; take mode: append with a batch, which a "
-                f"rerun replaces, or {_OWN_PATH}"
+                f"{self.format} files at an address of {scheme} cannot be replaced at once; take one of "
+                f"{', '.join(RENAMES)}, mode: append with a batch, which a rerun replaces, or {_OWN_PATH}"
             )
         if self.mode == "append" and scheme in NO_RENAMES:
             raise ValueError(

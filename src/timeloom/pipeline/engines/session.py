@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from timeloom.engines.resources.threads import cores
+from timeloom.engines.spark.cluster.interpreter import require_named
 from timeloom.errors import InvalidInputError, StorageError, TimeloomError, UsageError
 from timeloom.operators.install import install
 from timeloom.pipeline.definition.faults import one_line
@@ -36,6 +37,7 @@ def start_session(cluster: Cluster, name: str) -> SparkSession:
     if on_this_machine:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        require_named()
     builder = SparkSession.builder.appName(f"timeloom {name}")
     if cluster.remote:
         builder = builder.remote(cluster.remote)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import CharType, DataType, StringType, VarcharType
 
 import timeloom
+from timeloom.engines.spark.cluster.interpreter import use_own_python
 from timeloom.engines.tables.frames import require_columns
 from timeloom.errors import StorageError
 from timeloom.pipeline.definition.models import Cluster, Sink, Source
@@ -34,6 +35,7 @@ class SparkEngine:
 
     def __init__(self, spark: SparkSession | None, cluster: Cluster, name: str, scratch: Callable[[], Path]) -> None:
         self.spark = spark or start_session(cluster, name)
+        use_own_python(self.spark)
         self.own = spark is None
         self.scratch = scratch
         self.snapshots = 0

@@ -2,13 +2,14 @@
 
 from contextlib import AbstractContextManager
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from timeloom.errors import StorageError, UsageError
+from timeloom.errors import StorageError, TimeloomError, UsageError
 from timeloom.pipeline.definition.stores import Store
 from timeloom.pipeline.engines.packages import is_missing, named_packages, with_driver
+from timeloom.pipeline.engines.replacing import Replacement, recover_replaced
 from timeloom.pipeline.engines.session import spark_errors
 from timeloom.pipeline.engines.spark_sources import spark_form
 from timeloom.pipeline.formats.registry import FORMATS
@@ -19,6 +20,7 @@ BATCH = "batch"
 
 def require_classes(spark: SparkSession, store: Store) -> None:
     """Refuse a store whose classes Spark does not have, before anything runs; that it is not there yet is no fault."""
+    recover_replaced(store)
     if store.format in FORMATS or store.format == "table":
         return
     reader = spark.read.format(store.format)
@@ -45,11 +47,29 @@ def deliver(spark: SparkSession, frame: DataFrame, store: Store, place: str, row
             chosen = writer.options(**store.options).partitionBy(*store.partition_by).mode(_mode(store))
             chosen.saveAsTable(store.into)
             found = spark.table(store.into)
+        elif store.holds_files and store.mode == "overwrite":
+            _replace(spark, frame, store, Replacement(place), rows)
+            return
         else:
             found = _saved(spark, frame, store, place)
-        counted = found.count()
+        _require_rows(store, found, rows)
+
+
+def _require_rows(store: Store, found: DataFrame, rows: int) -> None:
+    counted = found.count()
     if (store.mode != "append" or store.holds_files) and counted != rows:
         raise StorageError(f"{store.place!r} was to get {rows:,} rows, and {counted:,} can be read back from it")
+
+
+def _replace(spark: SparkSession, frame: DataFrame, store: Store, change: Replacement, rows: int) -> None:
+    """Write aside and count; then all rows take their place at once."""
+    change.recover()
+    try:
+        _require_rows(store, _saved(spark, frame, store, change.new_address), rows)
+        change.take_place()
+    except (TimeloomError, PySparkException):
+        change.recover()
+        raise
 
 
 def _saved(spark: SparkSession, frame: DataFrame, store: Store, place: str) -> DataFrame:

@@ -8,9 +8,13 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from timeloom.engines.spark.cluster import interpreter
 from timeloom.errors import UsageError
+from timeloom.pipeline.definition.models import Cluster
+from timeloom.pipeline.engines import session
+from timeloom.pipeline.engines.spark import SparkEngine
 
 
 def without(*names):
@@ -95,3 +99,30 @@ def test_only_a_local_session_without_a_choice_is_changed(monkeypatch, master, s
     monkeypatch.setattr(interpreter, "_classic_context", lambda spark: context)
     interpreter.use_own_python(SimpleNamespace(conf=settings))
     assert context.pythonExec == expected
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
+def test_a_named_python_that_cannot_run_is_refused_on_this_machine(monkeypatch, tmp_path, master):
+    broken = tmp_path / "python3"
+    broken.write_text("no program")
+    broken.chmod(0o755)
+    context = SimpleNamespace(pythonExec=str(broken), master=master)
+    monkeypatch.setattr(interpreter, "_classic_context", lambda spark: context)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(broken))
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    if master.startswith("local"):
+        words = f'PYSPARK_PYTHON=.*that is no Python.*set PYSPARK_PYTHON="{sys.executable}"'
+        with pytest.raises(UsageError, match=words):
+            interpreter.use_own_python(SimpleNamespace(conf={}))
+        with pytest.raises(UsageError, match=words):
+            session.start_session(Cluster(), "refused")
+        monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    interpreter.use_own_python(SimpleNamespace(conf={}))
+
+
+def test_a_pipeline_looks_at_the_python_of_a_session_that_it_is_given(monkeypatch, tmp_path):
+    context = SimpleNamespace(pythonExec="python3", master="local[2]")
+    monkeypatch.setattr(interpreter, "_classic_context", lambda spark: context)
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    SparkEngine(SimpleNamespace(conf={}, version="4.3"), Cluster(), "given", lambda: tmp_path)
+    assert context.pythonExec == sys.executable

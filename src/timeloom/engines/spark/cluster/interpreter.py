@@ -36,16 +36,27 @@ def use_own_python(spark: "SparkSession", frames: "Iterable[DataFrame]" = ()) ->
 
     It cannot for rows that were handed to Spark one by one before: Spark has noted which Python writes them.
     """
-    if os.environ.get("PYSPARK_PYTHON"):
-        return
     context = _classic_context(spark)
-    if context is not None:
+    if os.environ.get("PYSPARK_PYTHON"):
+        if context.master.startswith("local") if context is not None else "SPARK_LOCAL_REMOTE" in os.environ:
+            require_named()
+    elif context is not None:
         if context.pythonExec == DEFAULT and context.master.startswith("local") and not _chosen(spark):
             if not _starts(DEFAULT):
                 _refuse_rows_of_python(frames)
             context.pythonExec = sys.executable
     elif "SPARK_LOCAL_REMOTE" in os.environ and not _chosen(spark):
         _require(os.environ.get("PYSPARK_DRIVER_PYTHON") or DEFAULT)
+
+
+def require_named() -> None:
+    """Refuse a ``PYSPARK_PYTHON`` for workers on this machine that is no Python, or another version than this one."""
+    named = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    if not _starts(named):
+        raise UsageError(
+            f"PYSPARK_PYTHON={named!r} names what Spark's workers are to run, and that is no Python, or another "
+            f'version than this program; set PYSPARK_PYTHON="{sys.executable}", or nothing, before the program starts'
+        )
 
 
 def _classic_context(spark: "SparkSession") -> Any:
@@ -83,7 +94,10 @@ def _refuse_rows_of_python(frames: "Iterable[DataFrame]") -> None:
 
 
 def _answer(path: str) -> str:
-    return subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        return subprocess.run([path, "-c", _QUESTION], capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
 
 
 @cache
