@@ -362,7 +362,7 @@ def main() -> None:
         dense("civil unrest", unrest(62_141), shares)
         + dense("flights", flights(2_500_000 if full else 200_000), shares),
     )
-    show("Building (figure 7)", building(10**6 if full else 10**5))
+    show("Building (figure 7)", building(2**20 if full else 10**5))
     count, queries = (10**6, 10**6) if full else (10**5, 10**5)
     tight = np.sort(np.random.default_rng(5).integers(0, 100 * count, count))
     sparse = in_order(tight, tight + np.random.default_rng(6).integers(1, 1_000, count))
