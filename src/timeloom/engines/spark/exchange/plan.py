@@ -9,13 +9,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from timeloom.engines.spark.cluster.pipelines import in_pipeline
 from timeloom.engines.spark.cluster.versions import sent_by_number
 from timeloom.engines.spark.cluster.workers import Piped, Task, mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK
 from timeloom.engines.spark.exchange.forecast import FORECAST, ForecastTask
 from timeloom.engines.spark.exchange.writing import SOURCE, BlockWriter, MixedWriter, RowReader
 from timeloom.engines.spark.slicing.boundaries import sample_size
-from timeloom.engines.spark.slicing.cuts import CHOSEN, CUTS, CutTask
+from timeloom.engines.spark.slicing.cuts import CHOSEN, CUTS, TOLD, CutTask
 from timeloom.engines.spark.slicing.sample import FIRST_ROW, least_ranks, sampled
 from timeloom.engines.spark.slicing.slices import Slicing
 
@@ -55,7 +56,8 @@ class Exchange:
     @cached_property
     def cuts(self) -> Column:
         """Where time is cut, as the value of a query inside the plan."""
-        return mapped(self._sample(), self._chooser(), CHOSEN).scalar()
+        chooser = self._chooser()
+        return mapped(self._sample(), chooser, TOLD if chooser.as_text else CHOSEN).scalar()
 
     def forecast(self, row_bytes: int) -> dict[str, Any]:
         """What the exchange of rows of this size would cost. Runs a job over periods and keys."""
@@ -64,7 +66,7 @@ class Exchange:
         return facts
 
     def _chooser(self) -> CutTask:
-        return CutTask(self.slicing, tuple(source.reader.range for source in self.sources))
+        return CutTask(self.slicing, tuple(source.reader.range for source in self.sources), in_pipeline())
 
     def _sample(self) -> DataFrame:
         samples = [
@@ -111,14 +113,22 @@ class Exchange:
         """The rows with a number of the cuts in each of as many copies of the first row of a partition.
 
         A column of numbers that are null costs Spark a third of what one of texts or lists does. Copies after the first
-        need no values that may be long.
+        need no values that may be long. In declarative pipelines, where plans must not be deep, they come as a text.
         """
         if self.slicing.slices == 1:
             return rows
-        first = rows.withColumn(_ALL, F.when(F.expr(FIRST_ROW), self.cuts))
-        copied = first.selectExpr("*", f"posexplode_outer({_ALL}) AS ({_AT}, {CUTS})")
-        short = {name: F.expr(f"CASE WHEN coalesce({_AT}, 0) = 0 THEN {name} END") for name in long}
-        return (copied.withColumns(short) if short else copied).drop(_ALL, _AT)
+        if in_pipeline():
+            return rows.withColumn(CUTS, self._in_first_row)
+        first = rows.withColumn(_ALL, self._in_first_row)
+        short = [f"CASE WHEN coalesce({_AT}, 0) = 0 THEN {name} END AS {name}" for name in long]
+        if not short:
+            return first.selectExpr(f"* EXCEPT ({_ALL})", f"explode_outer({_ALL}) AS {CUTS}")
+        copied = first.selectExpr(f"* EXCEPT ({_ALL})", f"posexplode_outer({_ALL}) AS ({_AT}, {CUTS})")
+        return copied.selectExpr(f"* EXCEPT ({', '.join([_AT, *long])})", *short)
+
+    @cached_property
+    def _in_first_row(self) -> Column:
+        return F.when(F.expr(FIRST_ROW), self.cuts)
 
     def _writer(self, number: int) -> BlockWriter:
         return BlockWriter(number, self.sources[number].reader, self.slicing, self.marked)

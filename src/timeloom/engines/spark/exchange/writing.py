@@ -4,6 +4,7 @@ It knows where time is cut: copies of the first row of its partition say so. So 
 a slice what belongs there and nothing else; whoever receives a block need not look where its rows lie.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -96,13 +97,17 @@ class MixedWriter:
 
 
 def _with_cuts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Cuts]]:
-    """The rows of a partition in chunks, each with the cuts, which come with copies of the first row."""
+    """The rows of a partition in chunks, each with the cuts: from copies of the first row, or from a text in it."""
     tables = chunks(batches)
     first = next(tables, None)
     if first is None:
         return
     if CUTS not in first.column_names:
         yield from ((table, Cuts({})) for table in (first, *tables))
+        return
+    if pa.types.is_string(first.schema.field(CUTS).type):
+        told = Cuts.read(json.loads(first[CUTS][0].as_py() or "[]"))
+        yield from ((table.drop_columns([CUTS]), told) for table in (first, *tables))
         return
     numbers = _numbers(first)
     while numbers and len(numbers) < numbers[0]:

@@ -1,5 +1,6 @@
 """Where time is cut: the boundaries of each bucket, chosen from a sample by one small task inside the plan."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -21,6 +22,9 @@ CUTS = "cuts"
 
 CHOSEN = f"{CUTS} array<bigint>"
 """The schema of the one row that comes out."""
+
+TOLD = f"{CUTS} string"
+"""The same where the cuts come as a text."""
 
 _SAMPLE = pa.schema([(name, pa.int64()) for name in SAMPLED])
 
@@ -78,11 +82,13 @@ class CutTask:
 
     slicing: Slicing
     ranges: tuple[TickRange, ...]
+    as_text: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Choose the cuts."""
-        cuts = self.chosen(self.read(batches))
-        yield pa.RecordBatch.from_arrays([pa.array([cuts.written()], pa.list_(pa.int64()))], names=[CUTS])
+        numbers = self.chosen(self.read(batches)).written()
+        found = pa.array([json.dumps(numbers)]) if self.as_text else pa.array([numbers], pa.list_(pa.int64()))
+        yield pa.RecordBatch.from_arrays([found], names=[CUTS])
 
     def chosen(self, sample: "Sampled") -> Cuts:
         """The cuts that a sample asks for."""
