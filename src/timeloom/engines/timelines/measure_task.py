@@ -27,8 +27,8 @@ Item = TypeVar("Item", bound=np.generic)
 class Sweep:
     """A timeline over periods in the order of their starts, so that what enters and leaves lies close together.
 
-    Place k of that order holds period ``order[k]``. Periods from ``rows`` on are fillers: they make time without active
-    rows appear, and have no values. ``ends`` and all values for kernels are by position.
+    Position k of that order holds period ``order[k]``. Periods from ``rows`` on are fillers: they make time without
+    active rows appear, and have no values. ``ends`` and all values for kernels are by position.
     """
 
     line: Timeline

@@ -21,7 +21,7 @@ from timeloom.engines.spark.slicing.sample import FIRST_ROW, least_ranks, sample
 from timeloom.engines.spark.slicing.slices import Slicing
 
 _ALL, _AT = "all_cuts", "cut_at"
-"""Columns with all numbers of the cuts, and with the place of one among them, that do not leave the plan."""
+"""Columns with all numbers of the cuts, and with the position of one among them, that do not leave the plan."""
 
 
 @dataclass(frozen=True)
