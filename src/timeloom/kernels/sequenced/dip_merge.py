@@ -6,20 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks, sort
 from timeloom.kernels.sequenced.dip import Partitions, partition
-from timeloom.model.ticks import FOREVER, MIN_TICK
+from timeloom.kernels.sequenced.dip_steps import COMPARISONS, GROUP, Lanes, join_on, leads_on
 
-AT_ONCE = 1 << 14
-"""So many partitions are merged at once unless asked otherwise: their current rows stay within a processor's cache."""
+JOINED_AT_ONCE = 16
+"""Outer partitions that a join merges at once unless asked otherwise: while rows of one are on their way, the processor
+works on the others, and all of them stay in its cache."""
+
+PASSED_AT_ONCE = 1 << 14
+"""The same of an anti-join, which goes through the whole inner side for each group: the fewer groups, the better."""
 
 PAGE = 1 << 20
 FIRST_PAGE = 1 << 12
-
-GROUP, PART, INNER, TURN, LIVE, REACH, OPEN, COMPARISONS, MOVED = range(9)
-"""Where a merge stands: first outer partition of the group, inner partition, inner row, current outer partition, how
-many of these are left, the largest inner end so far, whether the group is open; and what was counted."""
 
 
 @dataclass
@@ -84,15 +83,6 @@ class Merged(NamedTuple):
     moved: int = 0
 
 
-class Current(NamedTuple):
-    """The outer partitions not yet exhausted, side by side: positions of their current rows, stops, periods."""
-
-    at: Positions
-    stops: Positions
-    starts: Ticks
-    ends: Ticks
-
-
 def join(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks, m: int = 0) -> Merged:
     """Sequenced join: every group of m outer partitions is merged with each inner partition (equation 1).
 
@@ -124,9 +114,9 @@ def one_list(starts: Ticks, ends: Ticks) -> Partitions:
     return Partitions(by_start.values, by_start.beside, by_start.ids, np.array([0, starts.size], np.int32))
 
 
-def at_once(depth: int, m: int = 0) -> int:
+def at_once(depth: int, m: int = 0, *, pairs: bool) -> int:
     """How many of so many partitions are merged at once if m is asked for; 0 leaves it to us."""
-    return max(1, min(depth, m or AT_ONCE))
+    return max(1, min(depth, m or (JOINED_AT_ONCE if pairs else PASSED_AT_ONCE)))
 
 
 def merged(outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead: bool = False) -> Merged:
@@ -153,13 +143,12 @@ def merge_pages(
     counters: Counters | None = None,
 ) -> Iterator[Page]:
     """Merge each group of m outer partitions with each inner one; results leave in pages of at most ``most``."""
-    m, state = at_once(outer.depth, m), np.zeros(9, np.int64)
-    current = Current(*np.empty((2, m), np.int32), *np.empty((2, m), np.int64))
-    counters, room = counters or Counters(), min(most, FIRST_PAGE)
-    while inner.depth and state[GROUP] < outer.depth:
+    merge = Merge(outer, inner, min(most, at_once(outer.depth, m, pairs=pairs)), pairs=pairs, to_lead=to_lead)
+    counters, room = counters or Counters(), max(min(most, FIRST_PAGE), merge.lanes.at.size)
+    while not merge.done:
         page = Page.room(room)
-        written = merge_on(outer, inner, pairs, to_lead, state, current, *page)
-        counters.add(state[COMPARISONS:], written)
+        written = merge.on(page)
+        counters.add(merge.state[COMPARISONS:], written)
         if written:
             page = page.first(written)
             inner_rows = inner.rows[page.inner] if pairs else page.inner
@@ -169,89 +158,27 @@ def merge_pages(
 
 def count_merged(outer: Partitions, inner: Partitions, m: int = 0, *, pairs: bool) -> Counters:
     """What a merge would find and do; no result is written."""
-    counters, state, m = Counters(), np.zeros(9, np.int64), at_once(outer.depth, m)
-    current = Current(*np.empty((2, m), np.int32), *np.empty((2, m), np.int64))
-    if inner.depth:
-        found = merge_on(outer, inner, pairs, False, state, current, *Page.room(0))
-        counters.add(state[COMPARISONS:], found)
+    counters, merge = Counters(), Merge(outer, inner, at_once(outer.depth, m, pairs=pairs), pairs=pairs)
+    if not merge.done:
+        found = merge.on(Page.room(0))
+        counters.add(merge.state[COMPARISONS:], found)
     return counters
 
 
-@compiled
-def merge_on(
-    outer: Partitions,
-    inner: Partitions,
-    pairs: bool,
-    to_lead: bool,
-    state: Ticks,
-    current: Current,
-    rows: Positions,
-    others: Positions,
-    starts: Ticks,
-    ends: Ticks,
-) -> int:
-    """Merge on from the state until all groups are done or the room is full; answer how much was found.
+class Merge:
+    """A merge that is under way: how far it has come, and what it has counted."""
 
-    Without any room all is counted and nothing written.
+    def __init__(self, outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead: bool = False) -> None:
+        self.outer, self.inner, self.pairs, self.to_lead = outer, inner, pairs, to_lead
+        self.state, self.lanes = np.zeros(9, np.int64), Lanes.room(m)
 
-    Each partition resumes where it stopped for the inner row before: no result lies behind. Without ``pairs`` the
-    outer rows meet leads: the uncovered time before an inner row, from the largest end so far to its start, and at last
-    the open time after all of them.
-    """
-    size, comparisons, moved, writes = 0, 0, 0, rows.size > 0
-    at, stops, r_starts, r_ends = current
-    while state[GROUP] < outer.offsets.size - 1:
-        first, last = inner.offsets[state[PART]], inner.offsets[state[PART] + 1]
-        live, turn, k, reach = state[LIVE], state[TURN], state[INNER], state[REACH]
-        if not state[OPEN]:
-            live, turn, k, reach = open_group(outer, state[GROUP], current), 0, first, MIN_TICK
-            moved += live
-        while live > 0 and (k < last or (k == last and not pairs)):
-            s_start, s_end = FOREVER, FOREVER
-            if k < last:
-                s_start, s_end = inner.starts[k], inner.ends[k]
-            limit = s_start if to_lead else s_end
-            low_end, high_end = (s_start, s_end) if pairs else (reach, s_start)
-            while turn < live:
-                if writes and size == rows.size:
-                    state[INNER], state[TURN], state[LIVE], state[REACH], state[OPEN] = k, turn, live, reach, 1
-                    state[COMPARISONS] += comparisons
-                    state[MOVED] += moved
-                    return size
-                comparisons += 1
-                low, high = max(r_starts[turn], low_end), min(r_ends[turn], high_end)
-                if writes:
-                    # Written before it is judged: whether rows meet cannot be foretold, and a wrong guess costs more.
-                    rows[size], others[size], starts[size], ends[size] = at[turn], k, low, high
-                size += low < high
-                if r_ends[turn] > limit:
-                    turn += 1
-                    continue
-                at[turn] += 1
-                moved += 1
-                if at[turn] < stops[turn]:
-                    r_starts[turn], r_ends[turn] = outer.starts[at[turn]], outer.ends[at[turn]]
-                    continue
-                live -= 1
-                at[turn], stops[turn] = at[live], stops[live]
-                r_starts[turn], r_ends[turn] = r_starts[live], r_ends[live]
-            turn, k, reach = 0, k + 1, max(reach, s_end)
-        state[OPEN] = 0
-        state[PART] += 1
-        if state[PART] >= inner.offsets.size - 1:
-            state[PART] = 0
-            state[GROUP] += at.size
-    state[COMPARISONS] += comparisons
-    state[MOVED] += moved
-    return size
+    @property
+    def done(self) -> bool:
+        """Whether every group has been merged with every inner partition."""
+        return not self.inner.depth or int(self.state[GROUP]) >= self.outer.depth
 
-
-@compiled
-def open_group(outer: Partitions, group: int, current: Current) -> int:
-    """Set the partitions from ``group`` on to their first rows; how many of them there are."""
-    at, stops, starts, ends = current
-    live = min(at.size, outer.offsets.size - 1 - group)
-    for turn in range(live):
-        at[turn], stops[turn] = outer.offsets[group + turn], outer.offsets[group + turn + 1]
-        starts[turn], ends[turn] = outer.starts[at[turn]], outer.ends[at[turn]]
-    return live
+    def on(self, page: Page) -> int:
+        """Go on until all is done or the page has no room for what may come next; how much was found."""
+        if self.pairs:
+            return join_on(self.outer, self.inner, self.state, self.lanes, *page)
+        return leads_on(self.outer, self.inner, self.to_lead, self.state, self.lanes, *page)
