@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmarks.peers.interval_joins import by_start
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import sort
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -17,15 +17,15 @@ def before_join(left: tuple, right: tuple, delta: int, room: int) -> Pairs:
 
 def forward_scan(left: tuple, right: tuple, room: int) -> Pairs:
     """All pairs of positions that share an instant; there must be room for them."""
-    orders = [np.argsort(side[0], kind="stable") for side in (left, right)]
-    lefts, rights = by_start(*left), by_start(*right)
+    orders = [sort(side[0], 1, side[1]) for side in (left, right)]
+    lefts, rights = [(by.values, by.beside) for by in orders]
     out = np.empty((2, room), np.int32)
     low = min(lefts[0][0], rights[0][0])
     high = max(lefts[0][-1], rights[0][-1])
     buckets = max(1, (lefts[0].size + rights[0].size) // 8)
     width = (high - low) // buckets + 1
     found = _scan(*lefts, *rights, low, width, _index(lefts[0], low, width), _index(rights[0], low, width), out)
-    return orders[0][out[0, :found]], orders[1][out[1, :found]]
+    return orders[0].ids[out[0, :found]], orders[1].ids[out[1, :found]]
 
 
 def _index(starts: np.ndarray, low: int, width: int) -> np.ndarray:

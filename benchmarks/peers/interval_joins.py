@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.peers.blocks import ROWS, WRITTEN, Pool, blocks_of, pool_of, touch, touch_all
 from timeloom.kernels.jit import compiled
+from timeloom.kernels.order import sort
 
 Counts = tuple[int, int]
 
@@ -19,8 +20,8 @@ def disk(left: tuple, right: tuple, room: int) -> Pool:
 
 
 def by_start(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(starts, kind="stable")
-    return starts[order], ends[order]
+    by = sort(starts, 1, ends)
+    return by.values, by.beside
 
 
 def sort_merge(left: tuple, right: tuple, pool: Pool | None = None) -> Counts:
@@ -62,7 +63,7 @@ def overlap_partitions(left: tuple, right: tuple, pool: Pool | None = None) -> C
 
 def _partitioned(starts, ends, low, granule):
     first, last = (starts - low) // granule, (ends - 1 - low) // granule
-    order = np.lexsort((last, first))
+    order = sort(first * (int(last.max()) + 1) + last).ids
     first, last = first[order], last[order]
     change = np.flatnonzero((np.diff(first) != 0) | (np.diff(last) != 0)) + 1
     bounds = np.concatenate([[0], change, [first.size]])
@@ -96,9 +97,8 @@ def timeline_index(left: tuple, right: tuple, pool: Pool | None = None) -> Count
 
 def events(starts, ends):
     """Times of all endpoints in order, ends first; whose they are; whether they are starts."""
-    times = np.concatenate([ends, starts])
-    order = np.argsort(times, kind="stable")
-    return times[order], order % starts.size, order >= starts.size
+    by_time = sort(np.concatenate([ends, starts]))
+    return by_time.values, by_time.ids % starts.size, by_time.ids >= starts.size
 
 
 @compiled
@@ -144,27 +144,25 @@ def _timeline_index(r_start, r_end, r_time, r_id, r_begins, s_start, s_end, s_ti
 def sweepline(left: tuple, right: tuple, pool: Pool | None = None, *, scattered: bool = False) -> Counts:
     """Each new row is compared with a linked list of the other side's active rows; ended ones are unlinked.
 
-    Scattered, lists point to rows where the table has them, in no order of time.
+    Scattered, as the paper has it, lists point to rows anywhere in memory; else to sorted rows, beside each other.
     """
-    nodes = (unsorted_nodes(*left), unsorted_nodes(*right)) if scattered else (None, None)
-    return sweep_sorted(by_start(*left), by_start(*right), *nodes, pool)
+    return sweep_sorted(active_rows(*left, scattered), active_rows(*right, scattered), pool)
 
 
-Nodes = tuple[np.ndarray, np.ndarray]
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
-def unsorted_nodes(starts: np.ndarray, ends: np.ndarray) -> Nodes:
-    """The place in the table of each row by start, and the ends by place."""
-    return np.argsort(starts, kind="stable"), ends
+def active_rows(starts: np.ndarray, ends: np.ndarray, scattered: bool) -> Rows:
+    """Starts in order, ends, and at which of these a row is found if they have another order."""
+    if scattered:
+        by = sort(starts)
+        return by.values, ends, by.ids
+    return *by_start(starts, ends), None
 
 
-def sweep_sorted(
-    left: tuple, right: tuple, left_nodes: Nodes | None, right_nodes: Nodes | None, pool: Pool | None = None
-) -> Counts:
+def sweep_sorted(left: Rows, right: Rows, pool: Pool | None = None) -> Counts:
     """The sweep of rows that have been sorted."""
-    r_place, r_end = left_nodes or (None, left[1])
-    s_place, s_end = right_nodes or (None, right[1])
-    return _sweepline(left[0], r_end, r_place, right[0], s_end, s_place, pool)
+    return _sweepline(*left, *right, pool)
 
 
 @compiled

@@ -8,7 +8,7 @@ from benchmarks.peers import aggregates, blocks, interval_joins
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.dip_joins import BLOCKS, HISTORY, two
 from benchmarks.reproduce.dip_ways import AT_ONCE, growth, judge, pool_room
-from benchmarks.reproduce.figures import Axis, Record, figure
+from benchmarks.reproduce.figures import Axis, Grade, Record, figure, times
 from timeloom.kernels.aggregates.dip import dip_timeline
 from timeloom.kernels.aggregates.timeline import sums
 from timeloom.kernels.order import distinct
@@ -155,7 +155,7 @@ def dip_blocks(starts: np.ndarray, ends: np.ndarray) -> int:
     "25",
     "Average over time in memory",
     statement="The aggregation tree does not scale, sort-aggregate is slower than DIP, the timeline index is robust "
-    "until it grows large (150 million tuples); DIP grows linearly with the history.",
+    "until it grows large (150 million tuples), DIP beyond that; it grows linearly with the history.",
     x=HISTORY,
     y=Axis("seconds", log=True),
     sizes={
@@ -163,24 +163,26 @@ def dip_blocks(starts: np.ndarray, ends: np.ndarray) -> int:
         "small": (10_000, 20_000, 40_000, 80_000),
         "full": (10**5, 2 * 10**5, 4 * 10**5, 8 * 10**5),
     },
-    learned="The aggregation tree keeps its balance on starts in random order. A timeline index reads each value "
-    "once in the order of time, which a cache of today forgives at these sizes; DIP joins about 130 partitions, one "
-    "after the other.",
+    learned="The aggregation tree keeps its balance on starts in random order. 150 million tuples are more than ends "
+    "within minutes: what is judged of the timeline index is how it grows before. It reads each value once, in the "
+    "order of time; DIP joins about 120 partitions, one after the other.",
 )
 def aggregate_in_memory(record: Record, size) -> None:
-    contest, own = Contest(AGGREGATES, limit=60), []
+    contest, all_spent = Contest(AGGREGATES, limit=60), {"DIP": [], "TimeLine": []}
     contest.warm(*history(200))
     spent: dict[str, float] = {}
     for count in size:
         latest = contest.race(*history(count))
         spent |= latest
-        own.append(latest["DIP"])
+        for name, found in all_spent.items():
+            found.append(latest[name])
         for name, seconds in latest.items():
             record.point(name, count, seconds)
     record.checked("all four give the same periods, counts and sums")
-    for rival in ("AggTree", "SortAgg", "TimeLine"):
+    for rival in ("AggTree", "SortAgg"):
         judge(record, f"{rival} / DIP", "above 1 x", spent, rival, 1)
-    exponent = growth(size, own)
-    record.finding(
-        "growth of DIP with the history", "linear", f"n^{exponent:.1f}", "yes" if exponent < 1.25 else "partly"
-    )
+    for name, paper in (("DIP", "linear"), ("TimeLine", "robust until 150M")):
+        exponent = growth(size, all_spent[name])
+        grade: Grade = "yes" if exponent < 1.25 else "partly" if exponent < 1.7 else "no"
+        record.finding(f"growth of {name} with the history", paper, f"n^{exponent:.1f}", grade)
+    record.aside("TimeLine / DIP", times(spent["TimeLine"] / spent["DIP"]))

@@ -28,7 +28,7 @@ def counted(peer: Callable[..., peers.Counts], left: Periods, right: Periods) ->
 
 JOINS: dict[str, Join] = {
     "DIP": dip_join,
-    "Sweep": partial(counted, peers.sweepline),
+    "Sweep": partial(counted, partial(peers.sweepline, scattered=True)),
     "TimeLine": partial(counted, peers.timeline_index),
     "SM": partial(counted, peers.sort_merge),
     "OIP": partial(counted, peers.overlap_partitions),
