@@ -3,6 +3,7 @@
 Each answers the same questions: the rows of an initial window, and what enters and leaves at a slide.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -133,15 +134,20 @@ def visible_rows(events, upto, rows):
     return visible
 
 
-@compiled
 def scan(times, offsets, events, app, rows):
+    return np.flatnonzero(inside_at(times, offsets, events, app, rows)) - 1
+
+
+@compiled
+def inside_at(times, offsets, events, upto, rows):
+    """Which rows, each at its number and one, are visible after all events up to a time."""
     inside = np.zeros(rows + 1, np.bool_)
     for k in range(times.size):
-        if times[k] > app:
+        if times[k] > upto:
             break
         for i in range(offsets[k], offsets[k + 1]):
             inside[abs(events[i])] = events[i] > 0
-    return np.flatnonzero(inside) - 1
+    return inside
 
 
 @compiled
@@ -190,7 +196,7 @@ def net(signed: np.ndarray) -> Delta:
 
 
 class Trees:
-    """Two search trees of time to signed rows, one for each time."""
+    """Two search trees of time to signed rows, one for each time. They keep the rows visible on either axis as sets."""
 
     def __init__(self, orders: Orders) -> None:
         self.sys_tree, self.app_tree = SortedDict(), SortedDict()
@@ -239,6 +245,35 @@ class Trees:
             for event in events:
                 (found.add if event > 0 else found.discard)(abs(event))
         return found
+
+
+class SearchedTrees(Trees):
+    """The thesis's: what a slide finds in one tree is filtered by the other, whose leaves are scanned to the window."""
+
+    def __init__(self, orders: Orders) -> None:
+        super().__init__(orders)
+        self.rows = len(orders)
+        self.leaves = {True: leaves(self.sys_tree), False: leaves(self.app_tree)}
+
+    def slide_sys(self) -> Delta:
+        self.sys += 1
+        return self._filtered(self.sys_tree.get(self.sys, ()), self.leaves[False], self.app)
+
+    def slide_app(self) -> Delta:
+        self.app += 1
+        return self._filtered(self.app_tree.get(self.app, ()), self.leaves[True], self.sys)
+
+    def _filtered(self, events: Sequence[int], others: AppTimeline, upto: int) -> Delta:
+        inside = inside_at(*others, upto, self.rows)
+        entered, left = net(np.array(events, np.int64))
+        return entered[inside[entered + 1]], left[inside[left + 1]]
+
+
+def leaves(tree: SortedDict) -> AppTimeline:
+    """What the leaves of a tree hold, one after the other."""
+    events = [np.array(tree[time], np.int32) for time in tree]
+    offsets = np.cumsum([0, *map(len, events)])
+    return AppTimeline(np.array(list(tree), np.int64), offsets, np.concatenate([*events, np.empty(0, np.int32)]))
 
 
 class RTree:

@@ -9,11 +9,12 @@ import numpy as np
 import timeloom as tl
 from benchmarks.bench_bitemporal import loaded_timeline, our_query
 from benchmarks.data.orders import Orders, orders
-from benchmarks.peers.bitemporal import RTree, Scan, Trees
+from benchmarks.peers.bitemporal import RTree, Scan, SearchedTrees, Trees
 from timeloom.model.ticks import FOREVER
 
 RETROACTIVE, PRESENT = "BiSW, retroactive", "BiSW, non-retroactive"
 BITL, TREES, RTREE, SCAN = "BiTL", "B+-trees", "R-tree", "table scan"
+KEPT = "B+-trees that keep sets"
 LEARNED = (
     "Orders are drawn after the TPC-BiH description, five system times for each application time. Our indexes are used "
     "through the public class; BiTL is compiled; the trees are those of sortedcontainers and libspatialindex, and "
@@ -38,7 +39,7 @@ def snapshots(versions: int, count: int, share: float = 1.0) -> list[Orders]:
 
 
 def structures(data: Orders, names: tuple[str, ...]) -> dict[str, Any]:
-    makers = {BITL: loaded_timeline, TREES: Trees, RTREE: RTree, SCAN: Scan}
+    makers = {BITL: loaded_timeline, TREES: SearchedTrees, KEPT: Trees, RTREE: RTree, SCAN: Scan}
     return {name: makers[name](data) for name in names}
 
 

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 from benchmarks.bench_bitemporal import batches, loaded_timeline
 from benchmarks.data.orders import Orders, orders
-from benchmarks.peers.bitemporal import RTree, Scan, Trees
+from benchmarks.peers.bitemporal import RTree, Scan, SearchedTrees, Trees
 
 from reference.bitemporal import valid_rows
 from timeloom.model.ticks import FOREVER
 
-MAKERS: dict[str, Any] = {"timeline": loaded_timeline, "trees": Trees, "R-tree": RTree, "scan": Scan}
+MAKERS: dict[str, Any] = {
+    "timeline": loaded_timeline,
+    "trees": SearchedTrees,
+    "trees that keep sets": Trees,
+    "R-tree": RTree,
+    "scan": Scan,
+}
 DATA = orders(300, seed=3)
 
 
