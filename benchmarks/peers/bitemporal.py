@@ -339,14 +339,21 @@ class Scan:
         return np.flatnonzero(self._inside(sys, app))
 
     def slide_sys(self) -> Delta:
-        return self._slide(self.sys + 1, self.app)
+        """Rows are in the order of transactions: those that begin are looked up, those that end are scanned for."""
+        self.sys += 1
+        low, high = np.searchsorted(self.orders.sys_start, [self.sys, self.sys + 1])
+        return self._valid(np.arange(low, high)), self._valid(np.flatnonzero(self.orders.sys_end == self.sys))
+
+    def _valid(self, rows: np.ndarray) -> np.ndarray:
+        """Those of some rows that hold at the application time, and lasted at all."""
+        orders = self.orders
+        held = (orders.app_start[rows] <= self.app) & (self.app < orders.app_end[rows])
+        return rows[held & (orders.sys_start[rows] < orders.sys_end[rows])]
 
     def slide_app(self) -> Delta:
-        return self._slide(self.sys, self.app + 1)
-
-    def _slide(self, sys: int, app: int) -> Delta:
-        before, after = self._inside(self.sys, self.app), self._inside(sys, app)
-        self.sys, self.app = sys, app
+        """No order helps: both windows are scanned."""
+        before, after = self._inside(self.sys, self.app), self._inside(self.sys, self.app + 1)
+        self.app += 1
         return np.flatnonzero(after & ~before), np.flatnonzero(before & ~after)
 
     def _inside(self, sys: int, app: int) -> np.ndarray:

@@ -25,6 +25,7 @@ MIXED_ROWS = 400_000
 CROWDED = ("BOOKS", "WEBKIT", "FLIGHTS")
 """The data sets of which many rows overlap."""
 
+ANY_ORDER = "equal times in any order"
 RATIOS = (0.25, 0.5, 0.75, 1.0)
 ABOUT_SIZES = (
     "Data sets have fewer rows at the small scale, so fewer overlap at once and Simple has less to do; GREEND is cut "
@@ -93,29 +94,29 @@ def ties_mixed(endpoints: Endpoints, left: Periods, right: Periods) -> Endpoints
     return Endpoints(endpoints.kinds[order], endpoints.rows[order])
 
 
-def best(way) -> tuple[float, Any]:
-    """The best of some runs, fewer of them if they take long; and the answer."""
+def best(way, least: int = 2) -> tuple[float, Any]:
+    """The best of some runs, the ``least`` of them if they take long (the first may have compiled); and the answer."""
     found, answer = float("inf"), None
-    for _ in range(4):
+    for number in range(1, 5):
         began = time.perf_counter()
         answer = way()
         found = min(found, time.perf_counter() - began)
-        if found > 1:
+        if found > 1 and number >= least:
             break
     return found, answer
 
 
-def ratio_with_ties_mixed(whole: Periods) -> float:
-    """How much longer than Smart Simple takes for the join of a set with itself, sorting included."""
+def in_any_order(whole: Periods) -> tuple[float, float, float]:
+    """Seconds of Simple, of Smart and of sorting, for a set with itself, as the paper sorts it: by time alone."""
     picked = np.random.default_rng(8).permutation(whole[0].size)[:MIXED_ROWS]
     whole = whole[0][picked], whole[1][picked]
     sorting, endpoints = best(lambda: merge_endpoints(*whole, *whole))
     mixed = ties_mixed(endpoints, whole, whole)
-    spent, (counts, _) = best(lambda: simple_count(mixed, whole[0].size))
+    spent, (counts, _) = best(lambda: simple_count(mixed, whole[0].size), 1)
     smart, wanted = best(lambda: smart_count(endpoints, whole[0].size))
     if not np.array_equal(counts, wanted):
-        raise AnswersDifferError("Simple, ties mixed")
-    return (spent + sorting) / (smart + sorting)
+        raise AnswersDifferError("Simple, equal times in any order")
+    return spent, smart, sorting
 
 
 def warmed(size) -> dict[str, Periods]:
@@ -144,9 +145,10 @@ def totals(record: Record, size) -> None:
                 record.point(name, ratio, joining + sorting, panel)
             ratios[panel] = (spent["Simple"] + sorting) / (spent["Smart"] + sorting)
         if panel in CROWDED:
-            mixed[panel] = ratio_with_ties_mixed(whole)
+            simple, smart, sorting = in_any_order(whole)
+            mixed[panel] = (simple + sorting) / (smart + sorting)
             if whole[0].size <= MIXED_ROWS:
-                record.point("Simple, equal times in any order", 1.0, mixed[panel] * (spent["Smart"] + sorting), panel)
+                record.point(f"Simple, {ANY_ORDER}", 1.0, simple + sorting, panel)
     record.checked("Smart, Simple and (where it runs) Naive give equal counts")
     for panel in CROWDED:
         rows = min(size[0][panel], MIXED_ROWS)
@@ -164,23 +166,30 @@ def totals(record: Record, size) -> None:
     "dominated by joining except on GREEND.",
     x=Axis("method", named=True),
     y=Axis("seconds"),
-    mark="bar",
+    mark="stacked",
     sizes=SIZES,
-    learned="Our endpoints are sorted column by column with a counting sort and merged, several times faster than one "
-    "comparison sort of all of them: sorting is less of the whole than in the paper.",
+    learned="Simple is judged on a list sorted by time alone, as in figure 2. Our endpoints are sorted column by "
+    "column with a counting sort and merged, several times faster than one comparison sort of all of them: sorting is "
+    "less of the whole than in the paper.",
 )
 def breakdown(record: Record, size) -> None:
-    smart, simple = {}, {}
+    smart, simple, mixed = {}, {}, {}
     for panel, whole in warmed(size).items():
         spent, sorting = measured(whole, 1.0, size[1])
         for name, joining in spent.items():
             record.point("joining", name, joining, panel)
             record.point("sorting", name, sorting, panel)
         smart[panel], simple[panel] = spent["Smart"] / sorting, spent["Simple"] / sorting
+        if panel in CROWDED:
+            joining, _, sorting = in_any_order(whole)
+            mixed[panel] = joining / sorting
+            if whole[0].size <= MIXED_ROWS:
+                record.point("joining", f"Simple, {ANY_ORDER}", joining, panel)
+                record.point("sorting", f"Simple, {ANY_ORDER}", sorting, panel)
     record.checked("Smart, Simple and (where it runs) Naive give equal counts")
     worst = max(smart.values())
     record.at_most("Smart: joining / sorting, the worst data set", "far below 1 x", worst, 0.5, 1)
-    heavy = min(simple["BOOKS"], simple["WEBKIT"])
-    record.at_least("Simple: joining / sorting on BOOKS and WEBKIT", "far above 1 x", heavy, 2, 1)
+    heavy = min(mixed[panel] for panel in CROWDED)
+    record.at_least("Simple: joining / sorting, the least of all but GREEND", "far above 1 x", heavy, 2, 1)
     light = simple["GREEND"]
     record.finding("Simple on GREEND: sorting dominates", "below 1 x", times(light), light < 1)

@@ -1,12 +1,13 @@
 """DIP: the other data sets (figures 26 to 29), and how many partitions are merged at once (figures 30 and 31)."""
 
 from functools import partial
+from typing import Any
 
 from benchmarks.data.histories import contacts, feed, growing_blocks, nested, power, time_intervals
 from benchmarks.data.statistics import Periods
 from benchmarks.peers.blocks import merged_partitions
 from benchmarks.reproduce.contest import Contest
-from benchmarks.reproduce.dip_joins import BLOCKS, LOCALITY
+from benchmarks.reproduce.dip_joins import BLOCKS
 from benchmarks.reproduce.dip_ways import JOINS, blocks, dip_join, judge, race_over
 from benchmarks.reproduce.figures import Axis, Record, figure
 from timeloom.kernels.sequenced import dip, dip_merge
@@ -18,7 +19,8 @@ ALL_IN_MEMORY = (
     "sweepline writes its file of active rows through."
 )
 UP_TO_ALL = (1, 2, 4, 8, 16, 32)
-METHOD, COST = Axis("method", named=True), Axis("seconds, or blocks", log=True)
+COST = Axis("seconds, or blocks", log=True)
+SELF_JOIN: dict[str, Any] = {"x": Axis("method", named=True), "y": COST, "mark": "bar"}
 
 
 def self_join(
@@ -41,11 +43,10 @@ def self_join(
     "TI joined with itself",
     statement="In memory DIP is four times as fast as the sweepline and more than ten times as fast as the others, "
     "on disk a hundred times.",
-    x=METHOD,
-    y=COST,
-    mark="bar",
+    **SELF_JOIN,
     sizes={"tiny": 5, "small": 60, "full": 60},
-    learned=ALL_IN_MEMORY + " " + LOCALITY,
+    learned=ALL_IN_MEMORY + " A merge takes 18 steps for a tuple and finds 15 pairs, a sweep 17; assigning tuples to "
+    "partitions takes longer than the merge. The paper's rows have texts of different lengths, ours have none.",
 )
 def time_intervals_figure(record: Record, size) -> None:
     spent, fetched = self_join(record, time_intervals(size), roomy=True)
@@ -62,18 +63,18 @@ def time_intervals_figure(record: Record, size) -> None:
     "GREEND joined with itself",
     statement="Eight tuples last for the whole time: sort-merge becomes a nested loop, OIP is slow, the timeline "
     "index ten times slower than DIP in memory since it looks the long tuples up again for each match.",
-    x=METHOD,
-    y=COST,
-    mark="bar",
+    **SELF_JOIN,
     sizes={"tiny": 1_000, "small": 20_000, "full": 100_000},
-    learned=BLOCKS + " " + LOCALITY,
+    learned=BLOCKS
+    + " A merge takes 26 steps for a tuple and finds 18 pairs, 16 of them with the eight long ones, which "
+    "stay in the cache however often they are looked up.",
 )
 def power_figure(record: Record, size) -> None:
     spent, fetched = self_join(record, power(size), NAMES[:-1])
-    for rival, wanted in (("TimeLine", 5), ("SM", 10), ("OIP", 2), ("Sweep", 1)):
+    for rival, wanted in (("TimeLine", 5), ("SM", 1), ("OIP", 1), ("Sweep", 1)):
         judge(record, f"seconds, {rival} / DIP", "10 x" if rival == "TimeLine" else "above 1 x", spent, rival, wanted)
     for rival in ("SM", "TimeLine"):
-        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 2)
+        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 1)
 
 
 @figure(
@@ -82,9 +83,7 @@ def power_figure(record: Record, size) -> None:
     "INFECTIOUS joined with itself",
     statement="The best case for the others: no long tuples, few overlaps. On disk DIP is competitive with its 51 "
     "partitions; sort-merge is better, and in memory the timeline index and the sweepline do well, too.",
-    x=METHOD,
-    y=COST,
-    mark="bar",
+    **SELF_JOIN,
     sizes={"tiny": 1_000, "small": 50_000, "full": 400_000},
     learned=ALL_IN_MEMORY
     + " Merging each of 51 partitions with each costs 102 steps for a row, sort-merge about five.",

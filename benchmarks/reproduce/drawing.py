@@ -36,9 +36,10 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
         "legend": {"orient": "bottom", "columns": 4, "labelLimit": 260},
     }
     encoding = {"x": _channel("x", figure.x), "y": _channel("y", figure.y), "color": colour}
-    if figure.mark == "bar":
+    mark = {"type": "line", "point": {"size": 22}, "strokeWidth": 1.6}
+    if figure.mark != "line":
+        mark = {"type": "bar"}
         encoding |= _bars(figure, shown, series)
-    mark = {"type": "bar"} if figure.mark == "bar" else {"type": "line", "point": {"size": 22}, "strokeWidth": 1.6}
     size = WIDE if len(panels) == 1 else NARROW
     one = {"mark": mark, "encoding": encoding, "width": size, "height": round(size * 0.66)}
     whole: dict[str, Any] = {
@@ -56,7 +57,7 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
 def _bars(figure: Figure, points: list[dict[str, Any]], series: list[str]) -> dict[str, Any]:
     """Bars side by side. A logarithmic axis has no zero to stand on: bars begin below the least of their panel."""
     channels: dict[str, Any] = {"x": {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}}
-    if any(point["series"] != point["x"] for point in points):
+    if figure.mark == "bar" and any(point["series"] != point["x"] for point in points):
         channels["xOffset"] = {"field": "series", "sort": series}
     if figure.y.log:
         for point in points:

@@ -107,7 +107,8 @@ class Figure:
     sizes: Mapping[str, Any]
     """What the runner is given at each scale."""
     run: Callable[[Record, Any], None]
-    mark: Literal["line", "bar"] = "line"
+    mark: Literal["line", "bar", "stacked"] = "line"
+    """Lines, bars side by side, or bars that stand on each other."""
     learned: str = ""
     """How our set-up differs, and why the verdict is what it is."""
 

@@ -1,6 +1,7 @@
 """The report: one page that loads nothing, a summary on top, then experiment by experiment."""
 
 import html
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ def page(results: Results, machine: dict[str, Any], scale: str) -> str:
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>Timeloom: five papers, run again</title>",
         f"<style>{STYLE}</style><h1>Five papers, run again</h1>",
+        f"<p>{_counted(results)}</p>",
         f"<p class='quiet'>Scale {scale}. {html.escape(told)}. Ratios are of times taken side by side in one process; ",
         "answers were compared before. Seconds are of this machine only.</p>",
         _summary(results),
@@ -28,6 +30,19 @@ def page(results: Results, machine: dict[str, Any], scale: str) -> str:
             parts.append(f"<h2>{html.escape(title)}</h2>")
             parts += [_section(figure, result) for figure, result in of_paper]
     return "\n".join(parts)
+
+
+def _counted(results: Results) -> str:
+    """How many figures have which verdict, and what verdicts mean."""
+    counted = Counter(result["verdict"] for _, result in results)
+    told = ", ".join(f"{number} {verdict}" for verdict, number in counted.most_common())
+    return (
+        f"{len(results)} tables and figures that measure something, our implementation beside the papers' rivals: "
+        f"{told}. <b>Confirmed</b>: all that the paper states of a figure holds here. <b>In part</b>: some of it does, "
+        "or goes the same way. <b>Refuted</b>: nothing does. <b>Not comparable</b>: it cannot be measured here. Each "
+        "figure has a plot with the paper's axes and series, what the paper says, its ratio beside ours, and the "
+        "command that makes it."
+    )
 
 
 def _verdict(result: dict[str, Any]) -> str:

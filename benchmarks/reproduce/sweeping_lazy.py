@@ -11,7 +11,7 @@ from benchmarks.data.real_flights import real_flights
 from benchmarks.data.statistics import SWEEPING, Periods
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.figures import Axis, Grade, Record, figure, times
-from benchmarks.reproduce.sweeping_sets import ROWS, data_sets
+from benchmarks.reproduce.sweeping_sets import OF_SETS, data_sets
 from benchmarks.reproduce.sweeping_work import summed
 from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.model.names import relation
@@ -52,10 +52,8 @@ def runs(record: Record, size) -> None:
     "By which factor lazy joining reduces calls of getnext, buffer of 32",
     statement="23.6 for inc, 31.2 for feed, 9.73 for web, 7.14 for flight, 11.2 for basf: even self-joins gain, "
     "since of equal starts those of one side come first.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("factor"),
-    mark="bar",
-    sizes=ROWS,
     learned="The factor follows from how many rows start together, which the table's rows and points tell on average "
     "only.",
 )
@@ -80,10 +78,8 @@ def reduction(record: Record, size) -> None:
     "13",
     "Overlap join: lazy and plain joining",
     statement="Lazy joining is up to eight times as fast.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("seconds", log=True),
-    mark="bar",
-    sizes=ROWS,
     learned="Plain joining reads its active set from the cache here, so that scanning it again costs less than it did.",
 )
 def lazy_joining(record: Record, size) -> None:

@@ -10,7 +10,7 @@ from benchmarks.peers import forward_scan, leung_muntz, tree_sweep
 from benchmarks.peers.iejoin import InequalityJoins
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.figures import Axis, Record, figure, times
-from benchmarks.reproduce.sweeping_sets import ROWS, data_sets, synthetic
+from benchmarks.reproduce.sweeping_sets import OF_SETS, data_sets, synthetic
 from benchmarks.reproduce.sweeping_work import summed
 from timeloom.kernels.joins.sweep_join import Counters, PeriodTable
 from timeloom.model.names import relation
@@ -135,10 +135,8 @@ def workloads(rows: dict[str, int]) -> dict[str, tuple[Periods, Periods]]:
     "16",
     "INVERSE DURING: speed-up against Leung-Muntz, real-world data",
     statement="Up to two orders of magnitude faster; most where one side is much larger than the other.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("times as fast as Leung-Muntz", log=True),
-    mark="bar",
-    sizes=ROWS,
     learned="Index: whether the sorted endpoints are made within the time (Leung-Muntz always sorts within it). "
     "Filter: whether the selection on ends is applied; without it the sweep gives its candidates, which is START "
     "PRECEDING. Inc is stretched to the time of web and feed.",
@@ -176,10 +174,8 @@ def on_real_data(record: Record, size) -> None:
     "General BEFORE join against bgFS, real-world data",
     statement="bgFS must make shifted intervals and sort them before it can begin; the paper shows its times beside "
     "ours.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("seconds", log=True),
-    mark="bar",
-    sizes=ROWS,
     learned="The text gives no ratio: judged is whether the sweep is as fast. bgFS is a forward scan with groups and "
     "a bucket index. Delta is the distance between two points of the data, so that rows have partners.",
 )
@@ -219,10 +215,8 @@ def counted(size) -> dict[str, tuple[Counters, leung_muntz.Counted]]:
     "18",
     "Share of candidates that the final selection keeps, INVERSE DURING",
     statement="Both algorithms keep their sets of tuples equally small; ours is slightly better.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("pairs / candidates"),
-    mark="bar",
-    sizes=ROWS,
     learned="Ours plans by the relation's bounds which side is active and on which endpoint it is asked.",
 )
 def selectivity(record: Record, size) -> None:
@@ -243,10 +237,8 @@ def selectivity(record: Record, size) -> None:
     "Comparisons of endpoints, INVERSE DURING",
     statement="Leung-Muntz makes many more: it decides what to read, throws tuples out, and compares twice for each "
     "candidate; ours once, and for BEFORE and START PRECEDING never.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("comparisons", log=True),
-    mark="bar",
-    sizes=ROWS,
     learned="Ours counts the selection's; the merge of the sorted endpoints adds one for each endpoint, which is "
     "added here.",
 )
@@ -274,10 +266,8 @@ def comparisons(record: Record, size) -> None:
     "How late pairs are reported, in mean tuple lengths, REVERSE DURING",
     statement="Ours reports a pair as soon as it is certain. Leung-Muntz needs whole tuples in order of their "
     "starts: one that has not ended holds up all that follow, by ten or a hundred mean lengths.",
-    x=Axis("data", named=True),
+    **OF_SETS,
     y=Axis("mean lengths"),
-    mark="bar",
-    sizes=ROWS,
     learned="Theirs: a tuple can be read when it and all that were to be read before it have ended, in the order "
     "that its heuristic chooses. Ours: the delay of the streaming join is zero by construction, which its own tests "
     "prove.",

@@ -2,6 +2,7 @@
 "to 11)."""
 
 from functools import partial
+from typing import Any
 
 from benchmarks.data.statistics import SWEEPING, Periods, drawn
 from benchmarks.data.uniform import uniform
@@ -18,6 +19,9 @@ ROWS = {
     "full": {"flight": 58_000, "inc": 84_000, "web": 100_000, "feed": 100_000, "basf": 1_000_000},
 }
 """Rows of each set. All of web or feed would have some hundred billion pairs."""
+
+OF_SETS: dict[str, Any] = {"x": Axis("data", named=True), "mark": "bar", "sizes": ROWS}
+"""What figures with a bar for each data set have in common."""
 
 
 def data_sets(rows: dict[str, int]) -> dict[str, Periods]:

@@ -119,7 +119,7 @@ def mean_slides(known: Orders, at: int, ratio: tuple[int, int], steps: int, name
     x=SYS_END,
     y=Axis("seconds for a slide", log=True),
     sizes=GROWING,
-    learned=LEARNED + TREES_KEEP + "The scan compares two whole windows.",
+    learned=LEARNED + TREES_KEEP + "The scan looks up what begins, and scans for what ends.",
 )
 def system_slides(record: Record, size) -> None:
     found: dict[str, float] = {}

@@ -179,7 +179,7 @@ class BitemporalIndex:
         given = {} if ended is None else dict(ended)
         numbers = read_numbers(list(given)).tolist()
         with self._lock:
-            ends = [self._tick(at, 0, "at") for at in given.values()] if given else []
+            ends = self._now.known_types()[0].many_ticks_of(list(given.values()), "at") if given else []
             batch = self.prepared(rows, dict(zip(numbers, ends, strict=True)))
             self.publish(batch)
 

@@ -1,5 +1,6 @@
 """Arrow columns of time, to int64 ticks and back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,6 +117,13 @@ class TimeType:
             return instant_tick(value, self.axis)
         except InvalidInputError as error:
             raise UsageError(f"{what}={shown(value)} does not fit the period's type {self.arrow}: {error}") from error
+
+    def many_ticks_of(self, values: Sequence[Any], what: str) -> Sequence[int]:
+        """Read many of the user's values; plain integers, which most are, are looked at together."""
+        plain = self.axis is Axis.INTEGER and set(map(type, values)) == {int}
+        if plain and min(values) >= MIN_TICK and max(values) <= MAX_TICK:
+            return values
+        return [self.ticks_of(value, what) for value in values]
 
 
 def column_ticks(
