@@ -71,6 +71,7 @@ from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
+from timeloom.streaming.result_pages import ResultPages
 from timeloom.streaming.restoring import sound_arrays
 from timeloom.streaming.rules import Directly, alike, directly, is_near, rules_of
 from timeloom.streaming.state_layout import BEFORE as STORED_BEFORE
@@ -144,6 +145,7 @@ class EndpointJoin(Guarded):
         self._plain = how == "inner" and not every and left == right == EVENTS and is_near(self.rules)
         self._directly = directly(self.rules) if self._plain else None
         self._pairs_per_event = 1.0
+        self._pages = ResultPages()
         self._opened = empty_rows(32)
         self._maps = self._filled(*[np.empty((AFTER, 0), np.int64)] * 2)
         self._agenda = empty_agenda(64)
@@ -343,7 +345,7 @@ class EndpointJoin(Guarded):
     def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
         """The same where only pairs are asked for. There is room for somewhat more pairs than events gave before."""
         state, rules = self._state, self.rules.decisions
-        pairs = np.empty((3, 1024 + int(1.125 * self._pairs_per_event * len(events))), np.int64)
+        pairs = self._pages.room(1024 + int(1.125 * self._pairs_per_event * len(events)))
         buffer, foreseen = np.empty((2, self._lazy, 6), np.int64), np.empty((len(events), 2), np.int64)
         if self._directly is None:
             foresee(events, rules, foreseen)
@@ -357,7 +359,7 @@ class EndpointJoin(Guarded):
                 pairs = self._with_room(pairs, len(events))
         if len(events):
             self._pairs_per_event = int(state[PAIRS]) / len(events)
-        return pairs[:, : state[PAIRS]], np.empty((3, 0), np.int64)
+        return self._pages.written(pairs, int(state[PAIRS])), np.empty((3, 0), np.int64)
 
     def _with_room(self, pairs: Cells, events: int) -> Cells:
         """Make room for the next instant, and for as many pairs as the events so far let expect."""
@@ -369,7 +371,7 @@ class EndpointJoin(Guarded):
         if written + wanted <= pairs.shape[1]:
             return pairs
         expected = written * events // max(1, int(state[CURSOR]))
-        larger = np.empty((3, max(2 * pairs.shape[1], written + wanted, expected + expected // 4)), np.int64)
+        larger = self._pages.room(max(2 * pairs.shape[1], written + wanted, expected + expected // 4))
         larger[:, :written] = pairs[:, :written]
         return larger
 

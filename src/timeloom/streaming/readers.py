@@ -37,7 +37,7 @@ def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
 
 class Reading(NamedTuple):
     """The readable events of a table with their keys, the time type, and the rows that cannot be read with their
-    verdicts; the table, and which of its rows are readable."""
+    verdicts; the table, and which of its rows are readable, if not all."""
 
     events: Events
     keys: Ids
@@ -45,12 +45,12 @@ class Reading(NamedTuple):
     unread: pa.Table
     verdicts: NDArray[np.int8]
     table: pa.Table
-    good: NDArray[np.bool_]
+    good: NDArray[np.bool_] | None
 
     def payload(self, names: "Sequence[str]") -> pa.Table:
         """Some columns of the readable rows."""
         some = self.table.select(list(names))
-        return some if self.good.all() else chosen_rows(some, self.good)
+        return some if self.good is None else chosen_rows(some, self.good)
 
 
 def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys) -> Reading:
@@ -62,12 +62,15 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     require_columns(table.column_names, [*keys.columns, *wanted], names.side)
     kind = TimeType.of(table.schema.field(time).type, time, names.side)
     first, null = column_ticks(table[time], kind, truncate=False)
-    verdicts = np.where(null | np.asarray(table[columns.id].is_null()), UNREADABLE, 0).astype(np.int8)
-    verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
+    verdicts = np.zeros(len(table), np.int8)
+    if table[columns.id].null_count or table[time].null_count:
+        verdicts[null | np.asarray(table[columns.id].is_null())] = UNREADABLE
+    if first.size and (first.min() == MIN_TICK or first.max() == MAX_TICK):
+        verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
     if apart:
         starting, known = starting_of(table[second], names.side, second)
         verdicts[(verdicts == 0) & ~known] = NO_EVENT
-        last = np.full(len(table), FOREVER)
+        last = np.broadcast_to(np.int64(FOREVER), first.shape)
     else:
         starting = np.ones(len(table), np.bool_)
         ends = table[second]
@@ -77,11 +80,12 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
         last = np.where(is_open, FOREVER, last)
     numbers, keyless = keys.numbers(table, names.side)
     verdicts[(verdicts == 0) & keyless] = NO_KEY
-    good = verdicts == 0
     events = Events(names.numbers(table[columns.id]), first, starting, last)
+    if not verdicts.any():
+        return Reading(events, numbers, kind, table.select(wanted).slice(0, 0), verdicts[:0], table, None)
+    good = verdicts == 0
     unread = chosen_rows(table.select(wanted), ~good)
-    events = events if good.all() else events.pick(good)
-    return Reading(events, numbers[good], kind, unread, verdicts[~good], table, good)
+    return Reading(events.pick(good), numbers[good], kind, unread, verdicts[~good], table, good)
 
 
 def promised(kind: TimeType, until: Any) -> Until:
