@@ -103,7 +103,7 @@ def contacts_figure(record: Record, size) -> None:
     "history is short.",
     x=Axis("blocks of the history"),
     y=COST,
-    sizes={"tiny": (2, 300), "small": (8, 3_000), "full": (10, 10_000)},
+    sizes={"tiny": (2, 300), "small": (8, 3_000), "full": (10, 5_000)},
     learned=BLOCKS + " Blocks of the history have fewer granules than the paper's 100,000.",
 )
 def growing(record: Record, size) -> None:

@@ -16,12 +16,12 @@ def summed(
     *,
     lazy: bool = True,
     counters: Counters | None = None,
+    chunk: int = CHUNK,
 ) -> tuple[int, int]:
-    """Pairs in a box by the sweep, and the sum of their left starts. Tables that are given keep their sorted "
-    "columns."""
+    """Pairs in a box by the sweep, and the sum of their left starts. Given tables keep their sorted columns."""
     one, other = (side if isinstance(side, PeriodTable) else PeriodTable(*side) for side in (left, right))
     pairs = total = 0
-    for lefts, _ in sweep_batches(one, other, box, lazy=lazy, chunk=CHUNK, counters=counters):
+    for lefts, _ in sweep_batches(one, other, box, lazy=lazy, chunk=chunk, counters=counters):
         pairs += lefts.size
         total += sum_of(one.starts, lefts)
     return pairs, total
