@@ -43,16 +43,6 @@ def open_group(outer: Partitions, group: int, first: int, lanes: Lanes) -> int:
 
 
 @compiled
-def next_part(state: Ticks, parts: int, group: int) -> None:
-    """Go on to the next inner partition, or to the next group and the first one."""
-    state[OPEN] = 0
-    state[PART] += 1
-    if state[PART] >= parts:
-        state[PART] = 0
-        state[GROUP] += group
-
-
-@compiled
 def join_on(
     outer: Partitions,
     inner: Partitions,
@@ -68,17 +58,17 @@ def join_on(
     Without any room all is counted and nothing written. Lanes take their steps in turns: a step does not depend on
     that of another lane, so a processor makes several of them at a time.
     """
-    size, comparisons, moved, one, writes = 0, 0, 0, np.uint64(1), rows.size > 0
-    parts, full = inner.offsets.size - 1, False
+    size, comparisons, moved, one, writes, full = 0, 0, 0, np.uint64(1), rows.size > 0, False
+    group, part, live = state[GROUP], state[PART], state[LIVE]
     at, stops, beside = lanes
-    while state[GROUP] < outer.offsets.size - 1 and not full:
-        last, live = np.uint64(inner.offsets[state[PART] + 1]), state[LIVE]
-        if not state[OPEN]:
-            live = open_group(outer, state[GROUP], inner.offsets[state[PART]], lanes)
+    while group < outer.offsets.size - 1 and not full:
+        last = np.uint64(inner.offsets[part + 1])
+        if live == 0:
+            live = open_group(outer, group, inner.offsets[part], lanes)
             moved += live
         while live > 0 and not full:
-            ended = False
-            while not ended:
+            ended = 0
+            while ended == 0:
                 full = writes and size + live > rows.size
                 if full:
                     break
@@ -91,16 +81,18 @@ def join_on(
                         # Written before it is judged: whether rows meet cannot be foretold, and a wrong guess costs
                         # more. The same goes for which list to go on in.
                         rows[size], others[size], starts[size], ends[size] = r, s, low, high
-                    size += np.int64(low < high)
+                    size += low < high
                     passed = np.uint64(r_end <= s_end)
                     r, s = r + passed, s + one - passed
                     at[lane], beside[lane] = r, s
-                    ended |= (r == stops[lane]) | (s == last)
-            left = drop_ended(lanes, live, last)
-            moved, live = moved + live - left, left
-        state[LIVE], state[OPEN] = live, 1
-        if not full:
-            next_part(state, parts, at.size)
+                    ended += bool(r == stops[lane]) | bool(s == last)
+            moved += ended
+            live = 0 if ended == live else drop_ended(lanes, live, last)
+        if live == 0:
+            part += 1
+            if part == inner.offsets.size - 1:
+                part, group = 0, group + at.size
+    state[GROUP], state[PART], state[LIVE] = group, part, live
     state[COMPARISONS] += comparisons
     state[MOVED] += moved
     return size
@@ -171,7 +163,8 @@ def leads_on(
                     live -= 1
                     at[turn], stops[turn] = at[live], stops[live]
             turn, k, reach = 0, k + 1, max(reach, s_end)
-        next_part(state, 1, at.size)
+        state[OPEN] = 0
+        state[GROUP] += at.size
     state[COMPARISONS] += comparisons
     state[MOVED] += moved
     return size
