@@ -4,6 +4,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in PACKAGES},
     }
+
+
+def others_running() -> float:
+    """How many processes beside this one have had a core, or waited for one, on average over a second."""
+    file = Path("/proc/loadavg")
+    if not file.exists():
+        return max(0.0, os.getloadavg()[0] - 1)
+    seen = []
+    for _ in range(20):
+        time.sleep(0.05)
+        seen.append(int(file.read_text().split()[3].partition("/")[0]) - 1)
+    return sum(seen) / len(seen)
 
 
 def _processor() -> str:
