@@ -3,6 +3,8 @@
 A kernel cannot be stopped, but whoever waits for it can go. The thread that called a verb therefore only waits, where
 work may be long (`aside`); an interrupt reaches it at once. What was begun is told to stop (`Stop`), which it looks at
 between tasks and between pages; it changes nothing that anyone else sees.
+
+Threads that have done their work are kept for the next: starting one takes longer than many a join.
 """
 
 import os
@@ -20,6 +22,9 @@ T = TypeVar("T")
 
 SMALL = 20_000
 """Work on fewer items than this is not worth a second thread."""
+
+KEPT = 16
+"""So many idle threads are kept at most."""
 
 MANY_PAIRS = 1 << 20
 """Nor is work on fewer pairs of rows, whatever is done with each."""
@@ -60,23 +65,67 @@ def look_up() -> None:
         raise StoppedError
 
 
+class Hand:
+    """A daemon thread that does what it is given, and then waits among the idle ones for more.
+
+    An interpreter that ends does not wait for it. A process that is forked has none of its parent's threads, and so
+    begins without idle ones.
+    """
+
+    def __init__(self) -> None:
+        self._wanted = threading.Lock()
+        self._wanted.acquire()
+        self._work: Callable[[], object] | None = None
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @classmethod
+    def begin(cls, work: Callable[[], object]) -> None:
+        """Have some work done by an idle thread, or by a new one."""
+        try:
+            hand = _IDLE.pop()
+        except IndexError:
+            hand = cls()
+        hand._work = work
+        hand._wanted.release()
+
+    def _serve(self) -> None:
+        while True:
+            self._wanted.acquire()
+            if self._work is not None:
+                self._work()
+            self._work = None
+            if len(_IDLE) >= KEPT:
+                return
+            _IDLE.append(self)
+
+
+_IDLE: list[Hand] = []
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)
+
+
 class Crew(Generic[T]):
-    """Daemon threads that work tasks off one after the other; an interpreter that ends does not wait for them."""
+    """Tasks that threads work off one after the other; whoever is never interrupted works along."""
 
     def __init__(self, tasks: Sequence[Callable[[], T]], threads: int) -> None:
         self._tasks, self._next = tasks, 0
         self._results: dict[int, T] = {}
         self._error: BaseException | None = None
-        self._lock, self._done = threading.Lock(), threading.Event()
+        self._lock, self._done = threading.Lock(), threading.Lock()
+        self._done.acquire()
         self._stop = Stop(_STOP.get())
         self._running = min(threads, len(tasks))
-        for _ in range(self._running):
-            threading.Thread(target=copy_context().run, args=(self._work,), daemon=True).start()
+        self._works_along = threading.current_thread() is not threading.main_thread()
+        for _ in range(self._running - self._works_along):
+            Hand.begin(partial(copy_context().run, self._work))
 
     def results(self) -> list[T]:
         """Wait for all results; an interrupt, or the first error, leaves the rest undone."""
         try:
-            self._done.wait()
+            if self._works_along:
+                copy_context().run(self._work)
+            self._done.acquire()
         finally:
             self._stop.ask()
         if self._error is not None:
@@ -98,7 +147,7 @@ class Crew(Generic[T]):
         with self._lock:
             self._running -= 1
             if not self._running:
-                self._done.set()
+                self._done.release()
 
     def _taken(self) -> int | None:
         with self._lock:
