@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from reference.stabbing import check_shape, read_shape
 from timeloom import InvalidInputError, StabForest, StorageError, UsageError
-from timeloom.kernels.joins.skip_join import skip_join
+from timeloom.engines.joins.parallel_skip import skip_join_by
+from timeloom.kernels.joins.skip_parts import SkipJoin
 from timeloom.kernels.stab_forest.layout import FOREVER
 from timeloom.kernels.stab_forest.multi_stab import multi_stab, new_marks
 from timeloom.kernels.stab_forest.stab import STEPS, locate, visit
@@ -161,7 +162,7 @@ def test_a_skip_join_looks_at_what_gaps_leave():
         begins = np.linspace(0, count - 500, 20).astype(np.int64)
         few = StabForest.build(begins, begins + 3)._shared.settled().forest
         marks = new_marks(2)
-        left, _ = skip_join(few, many, 0, 0, marks=marks)
+        left, _ = skip_join_by(1, SkipJoin(few, many, 0, 0), marks=marks)
         assert marks.reshape(2, -1)[:, STEPS].sum() <= left.size + 2 * begins.size * 2 * count.bit_length()
 
 

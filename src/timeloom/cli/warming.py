@@ -119,6 +119,7 @@ def _indexes(table: pa.Table) -> dict[str, Call]:
         built.extend(starts + 201, starts + 210)
         built.finish(handle, 300)
         built.stab(5), built.multi_stab([5, 9]), built.count(5), built.overlapping(5, 9)
+        built.stab_many([9, 5]), built.overlapping_many([9, 5], [10, 6]), built.count_overlapping([9, 5], [10, 6])
         for variant in ("auto", "events", "index"):
             built.skip_join(built, variant=variant)
         with tempfile.TemporaryDirectory() as folder:

@@ -5,16 +5,10 @@ from functools import partial
 import numpy as np
 
 from timeloom.engines.resources.threads import chunks, cores, in_parallel
-from timeloom.kernels.order import Ticks, sort
+from timeloom.kernels.order import Positions, Ticks, in_order, sealed, sort
 from timeloom.kernels.stab_forest.layout import EVENTS
-from timeloom.kernels.stab_forest.multi_stab import (
-    THRESHOLD,
-    multi_stab,
-    new_marks,
-    put_in_order,
-    stab_ascending,
-    with_runs,
-)
+from timeloom.kernels.stab_forest.listing import Met, add_runs, events_met, place, write_met, write_runs
+from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks
 from timeloom.kernels.stab_forest.rectangle import count_rows, rank_through
 from timeloom.kernels.stab_forest.stab import count_many
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
@@ -26,20 +20,16 @@ STARTED, LASTING = (MIN_TICK, MAX_TICK, MIN_TICK, -1), (1, MAX_TICK, MIN_TICK, M
 MANY = 16
 """So many events are sorted in the time that the index takes for one count."""
 
+IN_ORDER = np.zeros(0, np.int32)
+"""Where instants came from that are in order."""
+
 Answers = tuple[Ticks, Ticks]
 """The ids for question j are ``ids[offsets[j]:offsets[j + 1]]``."""
 
 
 def stabs(index: EventIndex, ts: Ticks, c: int) -> Answers:
     """The events active at each instant."""
-    ascending = bool(np.all(ts[:-1] <= ts[1:]))
-    order = None if ascending else sort(ts)
-    values = ts if order is None else order.values
-    parts = [partial(stab_ascending, index.forest, values[begin:stop], c) for begin, stop in chunks(ts.size, cores())]
-    offsets, found = _joined(in_parallel(parts, cores()))
-    if order is not None:
-        offsets, found = put_in_order(order.ids, offsets, found)
-    return offsets, index.names(found)
+    return _listed(index, ts, None, c)
 
 
 def union(index: EventIndex, ts: Ticks, reach: int) -> Ticks:
@@ -65,18 +55,8 @@ def counts(index: EventIndex, ts: Ticks) -> Ticks:
 
 
 def windows(index: EventIndex, begins: Ticks, ends: Ticks) -> Answers:
-    """The events active at any time of each window."""
-    order = None if bool(np.all(begins[:-1] <= begins[1:])) else sort(begins)
-    if order is not None:
-        begins, ends = order.values, ends[order.ids]
-    found = in_parallel(
-        [partial(_windows, index, begins[slice(*part)], ends[slice(*part)]) for part in chunks(begins.size, cores())],
-        cores(),
-    )
-    offsets, positions = _joined(found)
-    if order is not None:
-        offsets, positions = put_in_order(order.ids, offsets, positions)
-    return offsets, index.names(positions)
+    """The events active at any time of each window: those when it opens, and what starts within it."""
+    return _listed(index, begins, ends, THRESHOLD)
 
 
 def window_counts(index: EventIndex, begins: Ticks, ends: Ticks) -> Ticks:
@@ -98,19 +78,31 @@ def _are_many(index: EventIndex, questions: Ticks) -> bool:
     return questions.size * MANY > len(index)
 
 
-def _windows(index: EventIndex, begins: Ticks, ends: Ticks) -> Answers:
-    """What is active when a window opens, and what starts within it."""
-    starts = index.starts()
-    offsets, found = stab_ascending(index.forest, begins, THRESHOLD)
-    return with_runs(
-        offsets, found, np.searchsorted(starts, begins, side="right"), np.searchsorted(starts, ends, side="left")
-    )
+def _listed(index: EventIndex, ts: Ticks, ends: Ticks | None, c: int) -> Answers:
+    """The events active at each instant, and, if windows open there, what starts until they end."""
+    rows, offsets = IN_ORDER, np.zeros(ts.size + 1, np.int64)
+    if not ts.size:
+        return offsets, offsets[:0].copy()
+    if not in_order(ts):
+        order = sort(ts, cores())
+        rows, ts, ends = order.ids, order.values, None if ends is None else ends[order.ids]
+    meet = partial(events_met, index.forest, sealed(ts), c, rows, offsets)
+    met = in_parallel([partial(meet, *part) for part in chunks(ts.size, cores())], cores())
+    runs = None
+    if ends is not None:
+        starts = index.starts()
+        runs = np.searchsorted(starts, ts, side="right"), np.searchsorted(starts, ends, side="left")
+        add_runs(rows, *runs, offsets)
+    out = np.empty(place(offsets), np.int64)
+    write = partial(_write, index, sealed(ts), rows, runs, offsets, out)
+    in_parallel([partial(write, part) for part in met], cores())
+    return offsets, index.names(out)
 
 
-def _joined(parts: list[Answers]) -> Answers:
-    """Answers to parts of the questions, one behind the other."""
-    if len(parts) == 1:
-        return parts[0]
-    fills = np.cumsum([0, *(part[1].size for part in parts)])
-    offsets = [part[0][:-1] + fill for part, fill in zip(parts, fills[:-1], strict=True)]
-    return np.concatenate([*offsets, fills[-1:]]), np.concatenate([part[1] for part in parts])
+def _write(
+    index: EventIndex, ts: Ticks, rows: Positions, runs: Answers | None, offsets: Ticks, out: Ticks, met: Met
+) -> None:
+    """Write the answers to some of the instants."""
+    write_met(index.forest, ts, met.stop, met.positions, met.firsts, rows, offsets, out)
+    if runs is not None:
+        write_runs(met.begin, met.stop, rows, *runs, offsets, out)

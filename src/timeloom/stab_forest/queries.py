@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from timeloom.engines.resources.threads import aside
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import UsageError
 from timeloom.kernels.order import Ticks, distinct
@@ -25,7 +24,7 @@ from timeloom.stab_forest.instants import (
     read_window,
     require_axis,
 )
-from timeloom.stab_forest.reaching import SOON_JOINED, Variant, pairs, reach, threshold_of
+from timeloom.stab_forest.reaching import Variant, pairs, reach, threshold_of
 from timeloom.stab_forest.sharing import SharedIndex
 
 NOTHING = np.zeros(0, np.int64)
@@ -206,10 +205,7 @@ class Queries:
                 return pairs(ours, ours, c, variant, begin, end)
             return theirs.read(lambda index: pairs(ours, index, c, variant, begin, end), other_axis)
 
-        if self._shared.events * theirs.events < SOON_JOINED:
-            return self._shared.read(found, axis)
-        left, right = aside(self._shared.read, found, axis)
-        return left, right
+        return self._shared.read(found, axis)
 
 
 def _side(other: "Queries | tuple[Any, Any]") -> SharedIndex:

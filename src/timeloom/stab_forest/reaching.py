@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from timeloom.engines.joins.parallel_skip import skip_join_by
 from timeloom.engines.resources.threads import cores
 from timeloom.errors import UsageError, did_you_mean, shown
-from timeloom.kernels.joins.skip_join import FIRST_TICK, LAST_TICK, skip_join
+from timeloom.kernels.joins.skip_parts import SkipJoin
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import NODES
 from timeloom.kernels.stab_forest.multi_stab import reach_of
@@ -15,17 +15,11 @@ Variant = Literal["auto", "events", "index"]
 
 MOST = 2**31 - 1
 
-SOON_JOINED = 10_000_000
-"""A join of forests with fewer pairs than this ends before anyone would interrupt it."""
-
 
 def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin: int, end: int) -> tuple[Ticks, Ticks]:
     """The ids of all pairs of intersecting events within a window."""
     reaches = reach(ours, c, variant), reach(theirs, c, variant)
-    if begin == FIRST_TICK and end == LAST_TICK:
-        left, right = skip_join_by(cores(), ours.forest, theirs.forest, *reaches)
-    else:
-        left, right = skip_join(ours.forest, theirs.forest, *reaches, begin, end)
+    left, right = skip_join_by(cores(), SkipJoin(ours.forest, theirs.forest, *reaches, end), begin)
     return ours.names(left), theirs.names(right)
 
 

@@ -4,7 +4,8 @@ Kernels run without the interpreter lock, so an index must not change under a re
 lock, with everything in it that queries may see, counts itself in, reads without the lock, and counts itself out. A
 writer who finds readers waits for them as long as a copy would take, and then goes on with a copy: short reads never
 cost a copy, a long one costs a single copy and holds nobody up. Readers who come while a writer waits, wait, too, so
-that writers get their turn.
+that writers get their turn. Whoever is interrupted leaves kernels behind that still read, and so does not count itself
+out: the next writer goes on with a copy.
 
 Events that come one by one wait in an `Intake`, without the lock, and then among the arrivals, until a reader comes:
 many are indexed in bulk. Whoever looks at the arrivals collects first what the intake holds.
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.ticks import TimeType
-from timeloom.errors import InvalidInputError
+from timeloom.errors import InvalidInputError, TimeloomError
 from timeloom.kernels.order import MAX_ROWS, Ticks
 from timeloom.model.period import Period
 from timeloom.model.ticks import FOREVER
@@ -107,9 +108,12 @@ class SharedIndex:
         """Use the index, pinned, as it is or for an axis (see `pin_for`)."""
         index = self.pin_for(*axis) if axis else self.pin()
         try:
-            return use(index)
-        finally:
+            found = use(index)
+        except TimeloomError:
             self.release(index)
+            raise
+        self.release(index)
+        return found
 
     def release(self, index: EventIndex) -> None:
         """Say that an index is no longer read."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.tables.taking import taken
 from timeloom.engines.tables.ticks import TimeType
+from timeloom.errors import TimeloomError
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import ends_of
 from timeloom.model.period import Period
@@ -41,8 +42,10 @@ class ForestView:
     def __enter__(self) -> "ForestView":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._release(self.index)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Let the index go, unless kernels may still read it that an interrupt has left behind."""
+        if kind is None or issubclass(kind, TimeloomError):
+            self._release(self.index)
 
     def __len__(self) -> int:
         return len(self.index)

@@ -29,7 +29,8 @@ rows = pa.table({"start": 10 * n, "end": 10 * n + 15, "v": n})
 history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 slide = tl.Slide(1, 2, 1)
 local, timelines = "timeloom.engines.local", "timeloom.engines.timelines"
-importlib.import_module("timeloom.stab_forest.queries").SOON_JOINED = 0
+skipping = "timeloom.engines.joins.parallel_skip"
+importlib.import_module(skipping).SHORT = 0
 CALLS = [
     (lambda: tl.join(rows, rows), f"{local}.join", "find"),
     (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),
@@ -47,7 +48,7 @@ CALLS = [
     (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
     (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
     (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),
-    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), "timeloom.stab_forest.reaching", "skip_join_by"),
+    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), skipping, "in_parallel"),
     (lambda: in_parallel([lambda: numba.get_num_threads() > 0] * 8, 2), "numba", "get_num_threads"),
 ]
 
@@ -101,6 +102,45 @@ def test_a_program_that_was_interrupted_ends_without_waiting():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
     assert "KeyboardInterrupt" in done.stderr
+
+
+def test_kernels_that_an_interrupt_left_behind_keep_the_forest_that_they_read():
+    program = (
+        PROGRAM.split("CALLS = [", maxsplit=1)[0]
+        + """
+batches = importlib.import_module("timeloom.stab_forest.batches")
+real, seen, ended = batches.in_parallel, [], threading.Event()
+
+def slowed(tasks, threads):
+    def slow(task):
+        index = task.args[0]
+        before = index.counts.copy()
+        spin(released, turns)
+        seen.append(bool((index.counts == before).all()))
+        ended.set()
+        return task()
+    return real([lambda task=task: slow(task) for task in tasks], threads)
+
+released[0] = 1
+spin(released, turns)
+released[0], batches.in_parallel = 0, slowed
+forest, ts = tl.StabForest.build(n, n + 5), np.arange(60_000)
+forest.extend([1099], [1105])  # there is room for more from now on
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    forest.stab_many(ts)
+except KeyboardInterrupt:
+    pass
+forest.extend([1100, 1101], [1105, 1106])
+forest.finish(forest.begin(1200), 1300)
+batches.in_parallel = real
+print(forest.stab_many([1102])[1].size, end=" ")
+released[0] = 1
+print(ended.wait(60), set(seen))
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "5 True {True}\n", done.stderr[-2000:]
 
 
 def test_errors_of_tasks_reach_the_caller():

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from reference.stabbing import half_open, join
 from timeloom import StabForest
-from timeloom.kernels.joins.skip_join import forward_scan, skip_join
+from timeloom.engines.joins.parallel_skip import skip_join_by
+from timeloom.kernels.joins.skip_join import forward_scan
+from timeloom.kernels.joins.skip_parts import SkipJoin
 from timeloom.kernels.stab_forest.build import build
 from timeloom.kernels.stab_forest.multi_stab import new_marks, stab_step
 from tree import worked_examples
@@ -51,7 +53,7 @@ def test_forward_scan_of_example_2_3_emits_in_the_paper_s_order():
 @pytest.mark.parametrize("reach", [0, 1, 100])
 def test_skip_join_of_example_2_5_emits_in_the_paper_s_order(reach):
     left, right = inputs("SF-2.5-skipjoin")
-    found = skip_join(build(*columns(left)), build(*columns(right)), reach, reach)
+    found = skip_join_by(1, SkipJoin(build(*columns(left)), build(*columns(right)), reach, reach))
     steps = CASES["SF-2.5-skipjoin"]["expected"]
     emitted = [list(pair) for pair in zip(*(part.tolist() for part in found), strict=True)]
     assert emitted == [pair for step in steps for pair in step["out"]]

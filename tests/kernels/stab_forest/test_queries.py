@@ -187,7 +187,7 @@ def test_questions_shared_out_to_threads_are_answered_as_by_one(monkeypatch):
             sorted(zip(*map(np.ndarray.tolist, forest.skip_join(others)), strict=True)),
         )
 
-    monkeypatch.setattr(parallel_skip, "WORTHWHILE", 1)
+    monkeypatch.setattr(parallel_skip, "SHORT", 0)
     found = []
     for threads in (1, 3):
         for module in (batches, reaching):

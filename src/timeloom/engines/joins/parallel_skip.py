@@ -1,24 +1,76 @@
-"""The skip-join on all cores: parts of the time axis, each joined by itself."""
+"""The skip-join on all cores: a short one ends before others could help, what is left of a long one is shared out."""
 
 from functools import partial
 
 import numpy as np
 
-from timeloom.engines.resources.threads import in_parallel
-from timeloom.kernels.joins.skip_join import cuts, skip_join, skip_join_part
+from timeloom.engines.resources.threads import SMALL, aside, in_parallel
+from timeloom.kernels.joins.skip_join import (
+    FIRST_TICK,
+    LAST_TICK,
+    LEFT_AT,
+    PAIRS,
+    PATIENCE,
+    RIGHT_AT,
+    new_state,
+    widened,
+)
+from timeloom.kernels.joins.skip_parts import Pairs, SkipJoin, open_window
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.stab_forest.layout import EVENTS, Forest
 
-WORTHWHILE = 1 << 16
-"""With fewer events than this on either side a join ends before a second thread would help."""
+SHORT = 1 << 17
+"""So many steps the caller takes by itself: an interrupt waits for a millisecond at most."""
+
+FEW, ROOM = 1 << 16, 1 << 19
+"""So many pairs there is room for at first, and so many the caller writes by itself."""
 
 
-def skip_join_by(threads: int, left: Forest, right: Forest, left_reach: int, right_reach: int) -> tuple[Ticks, Ticks]:
-    """All pairs that intersect, found by several threads if it is worth them."""
-    if threads < 2 or min(left.counts[EVENTS], right.counts[EVENTS]) < WORTHWHILE:
-        return skip_join(left, right, left_reach, right_reach)
-    parts = cuts(left, right, 2 * threads)
-    found = in_parallel(
-        [partial(skip_join_part, left, right, left_reach, right_reach, *part) for part in parts], threads
-    )
-    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
+def skip_join_by(threads: int, join: SkipJoin, begin: int = FIRST_TICK, marks: Ticks | None = None) -> Pairs:
+    """All pairs that intersect from an instant on, as positions in the two event lists.
+
+    A window opens with one stab on each side: those events pair with each other and with what starts later. Marks that
+    are given tell afterwards what stabs looked at.
+    """
+    state, opened = new_state(), None
+    if begin > FIRST_TICK:
+        opened = open_window(join.left, join.right, begin, join.limit, state)
+    found, done = _begun(join, state, marks)
+    if done and opened is None:
+        return found
+    before = [found] if opened is None else [opened, found]
+    parts = [] if done else join.parts(state, max(1, min(8 * threads, _left(join, state) // SMALL)))
+    return _with_the_rest(threads, join, before, parts)
+
+
+def _begun(join: SkipJoin, state: Ticks, marks: Ticks | None) -> tuple[Pairs, bool]:
+    """The pairs that are found in a short time, and whether these are all."""
+    events = join.left.starts.size + join.right.starts.size
+    left, right = (np.empty(min(FEW, 8 * events + 8), np.int64) for _ in range(2))
+    state[PATIENCE] = SHORT
+    done = join.go_on(state, (left, right), marks)
+    while not done and state[PATIENCE]:
+        wider = widened(left, state, events)
+        if wider.size > ROOM:
+            break
+        left, right = wider, widened(right, state, events)
+        done = join.go_on(state, (left, right), marks)
+    state[PATIENCE] = LAST_TICK
+    return (left[: state[PAIRS]], right[: state[PAIRS]]), done
+
+
+def _left(join: SkipJoin, state: Ticks) -> int:
+    """How many events are not joined yet."""
+    return sum(join.sizes()) - int(state[LEFT_AT] + state[RIGHT_AT])
+
+
+def _with_the_rest(threads: int, join: SkipJoin, found: list[Pairs], parts: list[Ticks]) -> Pairs:
+    """Pairs that were found, and those of some parts, counted first so that each is written once."""
+    counts = aside(in_parallel, [partial(join.count, part) for part in parts], threads) if parts else []
+    bounds = np.cumsum([0, *(pairs[0].size for pairs in found), *counts])
+    left, right = np.empty(bounds[-1], np.int64), np.empty(bounds[-1], np.int64)
+    for pairs, at in zip(found, bounds, strict=False):
+        left[at : at + pairs[0].size], right[at : at + pairs[0].size] = pairs
+    rooms = zip(parts, bounds[len(found) :], bounds[len(found) + 1 :], strict=False)
+    tasks = [partial(join.fill, part, left[first:last], right[first:last]) for part, first, last in rooms]
+    aside(in_parallel, tasks, threads)
+    return left, right

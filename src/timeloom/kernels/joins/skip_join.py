@@ -6,25 +6,36 @@ everything else that starts up to t is passed over unread (stab-forest paper, se
 the leap is short, ``reach`` events at most, and the index otherwise.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
-from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, Forest, ends_of
-from timeloom.kernels.stab_forest.multi_stab import new_marks
-from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, stab, visit
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, Forest
+from timeloom.kernels.stab_forest.stab import first_after, locate, visit
 
 FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
 ROOM = 1 << 16
 
-LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED = range(6)
+LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED, LEFT_STOP, RIGHT_STOP, PATIENCE = range(9)
+"""Where a join stands: events of either side, nodes of the index, pairs found, and pairs for which there was no room.
+
+It ends before the two stops, or when no patience is left, of which each step takes one.
+"""
+
+
+def new_state() -> Ticks:
+    """The state of a join that begins, and goes on to the end of both lists."""
+    state = np.zeros(9, np.int64)
+    state[LEFT_NODE] = state[RIGHT_NODE] = 1
+    state[LEFT_STOP:] = LAST_TICK
+    return state
 
 
 @compiled
 def run_stop(starts: Ticks, begin: int, stop: int, limit: int) -> int:
     """The first position from ``begin`` on, before ``stop``, whose start is not before the limit."""
+    while begin + 8 <= stop and starts[begin + 7] < limit:
+        begin += 8
     while begin < stop and starts[begin] < limit:
         begin += 1
     return begin
@@ -75,9 +86,8 @@ def forward_scan_on(
 def join_hits(
     hits: Ticks,
     count: int,
-    ends: Ticks,
-    late: Positions,
-    late_ends: Ticks,
+    before: int,
+    lasting: tuple[Ticks, Positions, Ticks],
     starts: Ticks,
     begin: int,
     stop: int,
@@ -85,9 +95,15 @@ def join_hits(
     other: Ticks,
     at: int,
 ) -> int:
-    """Join each hit with the other list from ``begin`` on, as far as it lasts; count also what found no room."""
+    """Join each hit that stands before a position with the other list from ``begin`` on, as far as it lasts.
+
+    ``lasting`` tells the ends of events, as a forest keeps them. What found no room is counted, too.
+    """
+    ends, late, late_ends = lasting
     for hit in range(count):
         position = hits[hit]
+        if position >= before:
+            continue
         end = ends[position]
         if end == FOREVER and late[position]:
             end = late_ends[late[position] - 1]
@@ -111,27 +127,34 @@ def skip_join_on(
     out_left: Ticks,
     out_right: Ticks,
 ) -> bool:
-    """Join on from the state until the lists, the window or the room end; tell whether nothing is left to join.
+    """Join on from the state until the lists, the window, the patience or the room end; tell whether nothing is left.
 
-    Events that start at or after the limit are left out. A step whose pairs find no room is taken again when there is
-    more.
+    What is joined is a pair whose first event stands before the stop of its side. Events that start at or after the
+    limit are left out. A step whose pairs find no room is taken again when there is more. Pairs are only counted if
+    there is no room at all.
     """
     left_starts, left_ends, right_starts, right_ends = left.starts, left.ends, right.starts, right.ends
     left_size = int(np.searchsorted(left_starts[: left.counts[EVENTS]], limit))
     right_size = int(np.searchsorted(right_starts[: right.counts[EVENTS]], limit))
     left_marks, right_marks = marks[: marks.size // 2], marks[marks.size // 2 :]
-    i, j, at, total, room = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, out_left.size
-    while i < left_size and j < right_size:
+    i, j, at, total, patience = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, state[PATIENCE]
+    left_stop, right_stop = min(state[LEFT_STOP], left_size), min(state[RIGHT_STOP], right_size)
+    room, writes = out_left.size if out_left.size else FOREVER, out_left.size > 0
+    while i < left_size and j < right_size and patience > 0:
+        patience -= 1
         if left_starts[i] <= right_starts[j]:
+            if i >= left_stop:
+                break
             t, end = right_starts[j], left_ends[i]
-            if end == FOREVER and left.late[i]:
-                end = left.late_ends[left.late[i] - 1]
             if t < end:
+                if end == FOREVER and left.late[i]:
+                    end = left.late_ends[left.late[i] - 1]
                 stop = run_stop(right_starts, j, right_size, end)
                 total = at + stop - j
                 if total > room:
                     break
-                write_run(out_left, out_right, at, i, j, stop)
+                if writes:
+                    write_run(out_left, out_right, at, i, j, stop)
                 at, i = total, i + 1
                 continue
             if left_reach:
@@ -139,26 +162,28 @@ def skip_join_on(
                 if i == left_size or left_ends[i] > t:
                     continue
             if is_near(left_starts, left_size, i + left_reach, t):
-                i = first_lasting(left_ends, i, left_size, t)
+                i = first_lasting(left_ends, i, left_stop, t)
                 continue
             node = locate(left, state[LEFT_NODE], t)
             count = visit(left, t, i, node, left_marks, hits, 0)
-            total = join_hits(
-                hits, count, left_ends, left.late, left.late_ends, right_starts, j, right_size, out_left, out_right, at
-            )
+            lasting = left_ends, left.late, left.late_ends
+            total = join_hits(hits, count, left_stop, lasting, right_starts, j, right_size, out_left, out_right, at)
             if total > room:
                 break
-            at, i, state[LEFT_NODE] = total, first_after(left, node, t), node
+            at, i, state[LEFT_NODE] = total, min(left_stop, first_after(left, node, t)), node
         else:
+            if j >= right_stop:
+                break
             t, end = left_starts[i], right_ends[j]
-            if end == FOREVER and right.late[j]:
-                end = right.late_ends[right.late[j] - 1]
             if t < end:
+                if end == FOREVER and right.late[j]:
+                    end = right.late_ends[right.late[j] - 1]
                 stop = run_stop(left_starts, i, left_size, end)
                 total = at + stop - i
                 if total > room:
                     break
-                write_run(out_right, out_left, at, j, i, stop)
+                if writes:
+                    write_run(out_right, out_left, at, j, i, stop)
                 at, j = total, j + 1
                 continue
             if right_reach:
@@ -166,17 +191,17 @@ def skip_join_on(
                 if j == right_size or right_ends[j] > t:
                     continue
             if is_near(right_starts, right_size, j + right_reach, t):
-                j = first_lasting(right_ends, j, right_size, t)
+                j = first_lasting(right_ends, j, right_stop, t)
                 continue
             node = locate(right, state[RIGHT_NODE], t)
             count = visit(right, t, j, node, right_marks, hits, 0)
-            total = join_hits(
-                hits, count, right_ends, right.late, right.late_ends, left_starts, i, left_size, out_right, out_left, at
-            )
+            lasting = right_ends, right.late, right.late_ends
+            total = join_hits(hits, count, right_stop, lasting, left_starts, i, left_size, out_right, out_left, at)
             if total > room:
                 break
-            at, j, state[RIGHT_NODE] = total, first_after(right, node, t), node
+            at, j, state[RIGHT_NODE] = total, min(right_stop, first_after(right, node, t)), node
     state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, total - at
+    state[PATIENCE] = patience
     return bool(i >= left_size or j >= right_size)
 
 
@@ -197,7 +222,7 @@ def first_lasting(ends: Ticks, position: int, size: int, t: int) -> int:
 def forward_scan(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks) -> tuple[Ticks, Ticks]:
     """All pairs that intersect, as positions, by scanning both lists (sorted by start) once."""
     out_left, out_right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
-    state = np.zeros(6, np.int64)
+    state = new_state()
     while not forward_scan_on(left_starts, left_ends, right_starts, right_ends, state, out_left, out_right):
         events = left_starts.size + right_starts.size
         out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
@@ -217,100 +242,3 @@ def widened(array: Ticks, state: Ticks, events: int) -> Ticks:
     wider = np.empty(size, np.int64)
     wider[:used] = array[:used]
     return wider
-
-
-def skip_join(
-    left: Forest,
-    right: Forest,
-    left_reach: int,
-    right_reach: int,
-    begin: int = FIRST_TICK,
-    limit: int = LAST_TICK,
-    marks: Ticks | None = None,
-) -> tuple[Ticks, Ticks]:
-    """All pairs that intersect within the window [begin, limit), as positions in the two event lists.
-
-    The window opens with one stab on each side: those events pair with each other and with what starts later. Marks
-    that are given tell afterwards what stabs looked at.
-    """
-    marks = new_marks(2) if marks is None else marks
-    hits = np.empty(max(left.starts.size, right.starts.size), np.int64)
-    state = np.zeros(6, np.int64)
-    state[LEFT_NODE] = state[RIGHT_NODE] = 1
-    out_left, out_right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
-    if begin > FIRST_TICK:
-        out_left, out_right = open_window(left, right, begin, limit, state)
-    events = int(left.counts[EVENTS] + right.counts[EVENTS])
-    while not skip_join_on(left, right, left_reach, right_reach, limit, marks, hits, state, out_left, out_right):
-        out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
-        marks.reshape(2, -1)[:, :STEPS] = 0
-    return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
-
-
-def open_window(left: Forest, right: Forest, begin: int, limit: int, state: Ticks) -> tuple[Ticks, Ticks]:
-    """The pairs of all events that are active when a window opens; the state then stands at those that follow."""
-    left_size, right_size = int(left.counts[EVENTS]), int(right.counts[EVENTS])
-    left_hits, right_hits = stab(left, begin), stab(right, begin)
-    state[LEFT_AT] = np.searchsorted(left.starts[:left_size], begin, side="right")
-    state[RIGHT_AT] = np.searchsorted(right.starts[:right_size], begin, side="right")
-    out_left = [np.repeat(left_hits, right_hits.size)]
-    out_right = [np.tile(right_hits, left_hits.size)]
-    for hits, one, other, ours, theirs, at in (
-        (left_hits, out_left, out_right, left, right.starts[:right_size], state[RIGHT_AT]),
-        (right_hits, out_right, out_left, right, left.starts[:left_size], state[LEFT_AT]),
-    ):
-        mine, yours = later_pairs(ours, hits, theirs, int(at), limit)
-        one.append(mine)
-        other.append(yours)
-    state[PAIRS] = sum(part.size for part in out_left)
-    room = np.empty(ROOM, np.int64)
-    return np.concatenate([*out_left, room]), np.concatenate([*out_right, room])
-
-
-def skip_join_part(
-    left: Forest, right: Forest, left_reach: int, right_reach: int, begin: int, limit: int
-) -> tuple[Ticks, Ticks]:
-    """The pairs of which the later one starts in [begin, limit): parts of a join that together are the whole.
-
-    What is active just before pairs with what starts later on the other side; what started earlier on both sides
-    belongs to an earlier part.
-    """
-    state = np.zeros(6, np.int64)
-    state[LEFT_NODE] = state[RIGHT_NODE] = 1
-    out_left, out_right = open_part(left, right, begin, limit, state)
-    hits, marks = np.empty(max(left.starts.size, right.starts.size), np.int64), new_marks(2)
-    events = int(left.counts[EVENTS] + right.counts[EVENTS])
-    while not skip_join_on(left, right, left_reach, right_reach, limit, marks, hits, state, out_left, out_right):
-        out_left, out_right = widened(out_left, state, events), widened(out_right, state, events)
-        marks.reshape(2, -1)[:, :STEPS] = 0
-    return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
-
-
-def open_part(left: Forest, right: Forest, begin: int, limit: int, state: Ticks) -> tuple[Ticks, Ticks]:
-    """The pairs of what lasts when a part begins with what starts later; the state then stands at that begin."""
-    room = np.empty(ROOM, np.int64)
-    if begin == FIRST_TICK:
-        return room, np.empty(ROOM, np.int64)
-    starts = [side.starts[: int(side.counts[EVENTS])] for side in (left, right)]
-    state[LEFT_AT], state[RIGHT_AT] = (np.searchsorted(part, begin) for part in starts)
-    hits = stab(left, begin - 1), stab(right, begin - 1)
-    firsts, seconds = later_pairs(left, hits[0], starts[1], int(state[RIGHT_AT]), limit)
-    others, ones = later_pairs(right, hits[1], starts[0], int(state[LEFT_AT]), limit)
-    state[PAIRS] = firsts.size + ones.size
-    return np.concatenate([firsts, ones, room]), np.concatenate([seconds, others, room])
-
-
-def later_pairs(forest: Forest, hits: Ticks, starts: Ticks, at: int, limit: int) -> tuple[Ticks, Ticks]:
-    """Pair some events with what starts on the other side, from a position on, while they last and before a limit."""
-    limits = np.minimum(ends_of(forest, hits), limit)
-    counts = np.maximum(np.searchsorted(starts, limits, side="left") - at, 0)
-    return np.repeat(hits, counts), at + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def cuts(left: Forest, right: Forest, parts: int) -> list[tuple[int, int]]:
-    """Stretches of time in which about equally many events start, for parts of a join; at least one."""
-    sides = [side.starts[: int(side.counts[EVENTS])] for side in (left, right)]
-    larger = max(sides, key=len)
-    inner = {int(larger[larger.size * part // parts]) for part in range(1, parts)} if larger.size else set()
-    edges = [FIRST_TICK, *sorted(inner - {FIRST_TICK}), LAST_TICK]
-    return list(pairwise(edges))

@@ -11,6 +11,7 @@ from timeloom.kernels.joins.skip_join import (
     PAIRS,
     RIGHT_AT,
     RIGHT_NODE,
+    new_state,
     skip_join_on,
 )
 from timeloom.kernels.order import Ticks
@@ -24,8 +25,7 @@ Pairs = tuple[Ticks, Ticks]
 def skip_pages(left: Forest, right: Forest, left_reach: int, right_reach: int, most: int) -> Iterator[Pairs]:
     """All pairs that intersect, as positions in the two event lists, at most so many at a time."""
     hits = np.empty(max(left.starts.size, right.starts.size), np.int64)
-    state, marks = np.zeros(6, np.int64), new_marks(2)
-    state[LEFT_NODE] = state[RIGHT_NODE] = 1
+    state, marks = new_state(), new_marks(2)
     done = False
     while not done:
         out_left, out_right = np.empty(most, np.int64), np.empty(most, np.int64)
