@@ -46,7 +46,7 @@ def test_kernels_keep_name_and_text_and_travel_by_name():
 def test_many_threads_make_one_kernel(monkeypatch):
     made = []
 
-    def make(function):
+    def make(function, inline):
         made.append(function)
         return function
 
@@ -58,7 +58,7 @@ def test_many_threads_make_one_kernel(monkeypatch):
 
 
 def test_what_the_compiler_refuses_is_refused_at_each_call(monkeypatch):
-    def refuse(function):
+    def refuse(function, inline):
         raise RuntimeError("no compiler")
 
     monkeypatch.setattr("timeloom.kernels.jit._made", refuse)

@@ -37,11 +37,24 @@ def test_two_rounds_by_several_threads_sort_as_one_does(rows, fine, threads):
     beside = np.arange(len(rows))[::-1].copy()
     base, shift, buckets = order.grid(column)
     once, offsets = order.scatter(column, beside, base, shift, buckets)
-    order.sort_buckets(*once, offsets, shift)
+    order.sort_long(*once, 0, offsets[1:])
+    order.settle(*once, 0, column.size)
     twice, other_offsets = order.scatter_twice(column, beside, base, shift, buckets, fine, threads)
     assert [part.tolist() for part in twice] == [part.tolist() for part in once]
     assert other_offsets.tolist() == offsets.tolist()
     assert (twice.beside == beside[twice.ids]).all()
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=order.LONG), max_size=5), st.booleans())
+def test_rows_are_settled_within_their_buckets(buckets, carry):
+    """Values of a later bucket are all greater; equal ones keep their order, and what is beside them goes along."""
+    values = np.array([10 * number + value for number, bucket in enumerate(buckets) for value in bucket], np.int64)
+    ids, beside = np.arange(values.size, dtype=np.int32), values * 7 if carry else np.zeros(0, np.int64)
+    expected = np.argsort(values, kind="stable")
+    order.settle(values, ids, beside, 0, values.size)
+    assert ids.tolist() == expected.tolist()
+    assert values.tolist() == sorted(values.tolist())
+    assert not carry or beside.tolist() == (values * 7).tolist()
 
 
 @pytest.mark.parametrize("domain", [1000, 10**6, 2**62])

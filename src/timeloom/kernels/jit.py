@@ -24,18 +24,19 @@ class Kernel(Deferred):
     than a function in Python would.
     """
 
-    def __new__(cls, function: Callable[..., Any]) -> "Kernel":
+    def __new__(cls, function: Callable[..., Any], inline: str = "never") -> "Kernel":
         """A kernel that is not ready yet."""
         kernel = super().__new__(cls, _first_call)
         told = {name: getattr(function, name) for name in WRAPPER_ASSIGNMENTS}
-        kernel.__setstate__((partial(_first_call, kernel), (), {}, told | {"source": function, "ready": None}))
+        told |= {"source": function, "inline": inline, "ready": None}
+        kernel.__setstate__((partial(_first_call, kernel), (), {}, told))
         return kernel
 
     def loaded(self) -> Any:
         """What Numba makes of the function."""
         with _LOADING:
             if self.ready is None:
-                made = _made(self.source)
+                made = _made(self.source, self.inline)
                 self.__setstate__((made, (), {}, self.__dict__ | {"ready": made}))
         return self.ready
 
@@ -61,18 +62,26 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     return cast("Callable[P, T]", Kernel(function))
 
 
+def written_out(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a kernel that other kernels call for each row: its lines are written out there.
+
+    A call that stays one counts the users of the arrays that it is given, and threads wait for each other at the count.
+    """
+    return cast("Callable[P, T]", Kernel(function, "always"))
+
+
 def _first_call(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
     return kernel.loaded()(*args, **kwargs)
 
 
-def _made(function: Callable[..., Any]) -> Any:
+def _made(function: Callable[..., Any], inline: str) -> Any:
     import numba
 
     from timeloom.kernels import notice
     from timeloom.kernels.machine_code import KernelCache, KernelPlace
 
     notice.listen()
-    kernel: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    kernel: Any = numba.njit(nogil=True, error_model="numpy", inline=inline)(function)
     if hasattr(kernel, "enable_caching") and KernelPlace.from_function(function, function.__code__.co_filename):
         kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return kernel

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import compiled, written_out
 
 Ticks = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -27,6 +27,12 @@ SMALL = 2**18
 
 COARSE = 9
 """The first round has 2**COARSE buckets."""
+
+LONG = 48
+"""Buckets of more rows are sorted by merging."""
+
+FEW = 4
+"""So many values are compared with another one, whether they need be or not."""
 
 NOTHING: Ticks = np.zeros(0, np.int64)
 NOTHING.flags.writeable = False
@@ -63,7 +69,8 @@ def sort(column: Ticks, threads: int = 1, beside: Ticks | None = None) -> Order:
     fine = max(0, (buckets - 1).bit_length() - COARSE)
     if column.size < SMALL or not fine:
         rows, offsets = scatter(column, carried, base, shift, buckets)
-        sort_buckets(*rows, offsets, shift)
+        sort_long(*rows, 0, offsets[1:])
+        settle(*rows, 0, column.size)
     else:
         rows, offsets = scatter_twice(column, carried, base, shift, buckets, fine, threads)
     return Order(sealed(rows.values), rows.ids, offsets, base, shift, sealed(rows.beside))
@@ -128,7 +135,7 @@ def grid(column: Ticks) -> tuple[int, int, int]:
     return low, shift, ((high - low) >> shift) + 1
 
 
-@compiled
+@written_out
 def bucket(value: int, base: int, shift: int, buckets: int) -> int:
     """The bucket of a value; values beyond the grid belong to its edge buckets."""
     if value <= base:
@@ -275,12 +282,9 @@ def refine(
             ids[position] = rough_ids[at]
             if beside.size:
                 beside[position] = rough_beside[at]
-        begin = first
-        for within in range(inside):
-            end = next_position[within]
-            if end - begin > 1 and (shift > 0 or lowest + within == 0 or lowest + within == buckets - 1):
-                sort_bucket(values, ids, beside, begin, end)
-            begin = end
+        if shift > 0 or number == 0 or lowest + inside == buckets:
+            sort_long(values, ids, beside, first, next_position[:inside])
+            settle(values, ids, beside, first, last)
 
 
 @compiled
@@ -304,33 +308,47 @@ def bucket_offsets(column: Ticks, base: int, shift: int, buckets: int) -> Positi
 
 
 @compiled
-def sort_buckets(values: Ticks, ids: Positions, beside: Ticks, offsets: Positions, shift: int) -> None:
-    """Sort each bucket in place."""
-    buckets = offsets.size - 1
-    for number in range(buckets):
-        first, last = offsets[number], offsets[number + 1]
-        if last - first > 1 and (shift > 0 or number == 0 or number == buckets - 1):
-            sort_bucket(values, ids, beside, first, last)
+def sort_long(values: Ticks, ids: Positions, beside: Ticks, first: int, ends: Positions) -> None:
+    """Sort the long ones of buckets that begin at ``first`` and end at ``ends``."""
+    for end in ends:
+        if end - first > LONG:
+            merge_bucket(values[first:end], ids[first:end], beside[first:end])
+        first = end
 
 
 @compiled
-def sort_bucket(values: Ticks, ids: Positions, beside: Ticks, first: int, last: int) -> None:
-    """Sort one bucket in place: a short one by insertion, a long one by merging; both keep the order of equals."""
-    if last - first > 48:
-        merge_bucket(values[first:last], ids[first:last], beside[first:last])
+def settle(values: Ticks, ids: Positions, beside: Ticks, first: int, last: int) -> None:
+    """Sort rows whose buckets are in order, and long buckets in themselves; rows of equal value keep their order.
+
+    First the greater one of each two neighbours is carried on, without a branch: in a bucket of two or three that is
+    nearly all there is to do, and where nobody can tell the outcome a branch costs more than the exchange. So few rows
+    are left to be inserted that the processor guesses right.
+    """
+    carry = beside.size > 0
+    if last - first < 2:
         return
+    high, row, carried = values[first], ids[first], beside[first] if carry else 0
+    for at in range(first + 1, last):
+        value, less = values[at], values[at] < high
+        values[at - 1], high = (value, high) if less else (high, value)
+        ids[at - 1], row = (ids[at], row) if less else (row, ids[at])
+        if carry:
+            beside[at - 1], carried = (beside[at], carried) if less else (carried, beside[at])
+    values[last - 1], ids[last - 1] = high, row
+    if carry:
+        beside[last - 1] = carried
     for at in range(first + 1, last):
         value, row, gap = values[at], ids[at], at
-        carried = beside[at] if beside.size else 0
+        if values[at - 1] <= value:
+            continue
+        carried = beside[at] if carry else 0
         while gap > first and values[gap - 1] > value:
-            values[gap] = values[gap - 1]
-            ids[gap] = ids[gap - 1]
-            if beside.size:
+            values[gap], ids[gap] = values[gap - 1], ids[gap - 1]
+            if carry:
                 beside[gap] = beside[gap - 1]
             gap -= 1
-        values[gap] = value
-        ids[gap] = row
-        if beside.size:
+        values[gap], ids[gap] = value, row
+        if carry:
             beside[gap] = carried
 
 
@@ -346,32 +364,46 @@ def merge_bucket(values: Ticks, ids: Positions, beside: Ticks) -> None:
         beside[:] = beside[order]
 
 
-@compiled
+@written_out
 def rank(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -> int:
-    """Count the sorted values below this one."""
+    """Count the sorted values below this one.
+
+    Most buckets hold a few values, and which of them are below is anybody's guess. So the last few are compared all, as
+    a wrong guess of the processor costs more than they do: those behind the bucket are not below, and change nothing.
+    """
     number = bucket(value, base, shift, offsets.size - 1)
     low, high = offsets[number], offsets[number + 1]
-    while low < high:
+    while high - low > FEW:
         middle = (low + high) >> 1
         if values[middle] < value:
             low = middle + 1
         else:
             high = middle
-    return int(low)
+    if low + FEW > values.size:
+        while low < high and values[low] < value:
+            low += 1
+        return int(low)
+    first, second, third, fourth = values[low], values[low + 1], values[low + 2], values[low + 3]
+    return int(low) + (first < value) + (second < value) + (third < value) + (fourth < value)
 
 
-@compiled
+@written_out
 def rank_through(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -> int:
-    """Count the sorted values up to this one, itself included."""
+    """Count the sorted values up to this one, itself included; compared as in `rank`."""
     number = bucket(value, base, shift, offsets.size - 1)
     low, high = offsets[number], offsets[number + 1]
-    while low < high:
+    while high - low > FEW:
         middle = (low + high) >> 1
         if values[middle] <= value:
             low = middle + 1
         else:
             high = middle
-    return int(low)
+    if low + FEW > values.size:
+        while low < high and values[low] <= value:
+            low += 1
+        return int(low)
+    first, second, third, fourth = values[low], values[low + 1], values[low + 2], values[low + 3]
+    return int(low) + (first <= value) + (second <= value) + (third <= value) + (fourth <= value)
 
 
 @compiled

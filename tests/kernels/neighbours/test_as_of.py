@@ -83,6 +83,7 @@ def test_partners_looked_up(direction, left, right, exact):
     ours, theirs = (times + 1 + 13 * keys for times, keys in map(columns, (left, right)))
     found = np.empty(len(left), np.int32)
     by_position = order.sort(theirs)
+    by_position.ids[:] = by_position.ids[np.searchsorted(by_position.values, by_position.values, side="right") - 1]
     look_up(by_position, *order.roughly(ours, by_position, 1), 13, (0, len(left)), direction is backward, exact, found)
     assert found.tolist() == expected(left, right, direction, exact)
 

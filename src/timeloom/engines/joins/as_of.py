@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from timeloom.engines.joins.instants import way_of
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import aside
+from timeloom.engines.resources.threads import aside, worth
 from timeloom.engines.tables.gather import NO_ROW, Rows
 from timeloom.engines.tables.value_order import Settle, as_they_come, by_values
 from timeloom.kernels.neighbours import as_of as kernel
@@ -29,6 +29,7 @@ class Matched(NamedTuple):
 def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int) -> Matched:
     """Give each left row the right row that is in force at its instant."""
     tables = TwoTables(left, right, request)
+    threads = worth(threads, tables.rows)
     layout = joined_columns(
         tables.left.table.column_names,
         tables.right.table.column_names,
@@ -39,12 +40,12 @@ def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int
     tolerance = distance_ticks(request.tolerance, tables.axis, MAX_TICK)
     level = [*request.keys.right, *request.right_period.columns]
     settle = partial(by_values, tables.right.table, settled=level)
-    partners = aside(partners_of, *tables.sides(threads), request, tolerance, threads, settle)
+    partners = aside(partners_of, *tables.sides(threads), request, tolerance, threads, settle, pairs=tables.pairs)
     lefts: Rows | None = None
     if request.how == "inner":
         lefts = np.flatnonzero(partners != NO_ROW).astype(np.int32)
         partners = partners[lefts]
-    return Matched(aside(tables.gathered, layout, lefts, partners, {}, threads), tables)
+    return Matched(aside(tables.gathered, layout, lefts, partners, {}, threads, pairs=tables.pairs), tables)
 
 
 def partners_of(

@@ -124,12 +124,14 @@ class LookUp:
 
     @classmethod
     def of(cls, left: Side, right: Side, fold: Fold | None, threads: int, settle: Settle) -> "LookUp":
-        """Sort the right side, and bring rows that are level into their order."""
-        made = order.sort(_positions(right, fold), threads)
+        """Sort the right side; of rows that are level each stands for the last."""
+        placed = in_parallel([partial(_positions, side, fold) for side in (left, right)], threads)
+        made = order.sort(placed[1], threads)
         level, groups = runs_of_equals(made.values)
         if level.size:
-            made.ids[level] = settle(made.ids[level].astype(np.int64), groups)
-        left_positions, rows = order.roughly(_positions(left, fold), made, threads)
+            settled = settle(made.ids[level].astype(np.int64), groups)
+            made.ids[level] = settled[np.searchsorted(groups, groups, side="right") - 1]
+        left_positions, rows = order.roughly(placed[0], made, threads)
         return cls(left_positions, rows, made, 0 if fold is None else fold.width, threads)
 
     def partners(self, direction: str, exact: bool) -> Rows:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from timeloom.engines.joins.as_of import Matched
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.joins.two_tables import TwoTables
-from timeloom.engines.resources.threads import aside, chunks, in_parallel
+from timeloom.engines.resources.threads import aside, chunks, in_parallel, worth
 from timeloom.engines.tables.gather import NO_ROW
 from timeloom.engines.tables.overlap import span_column
 from timeloom.engines.tables.value_order import Settle, as_they_come, by_values, periods_by_values
@@ -31,6 +31,7 @@ Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 def nearest_tables(left: object, right: object, request: NearestRequest, threads: int) -> Matched:
     """Find the k nearest right rows of each left row."""
     tables = TwoTables(left, right, request)
+    threads = worth(threads, tables.rows)
     layout = joined_columns(
         tables.left.table.column_names,
         tables.right.table.column_names,
@@ -42,11 +43,14 @@ def nearest_tables(left: object, right: object, request: NearestRequest, threads
     furthest = distance_ticks(request.max_distance, tables.axis, MAX_TICK)
     level = [*request.keys.right, *request.right_period.columns]
     settle = partial(by_values, tables.right.table, settled=level)
-    lefts, rights, far = aside(neighbours, *tables.sides(threads), request, furthest, threads, settle)
+    lefts, rights, far = aside(
+        neighbours, *tables.sides(threads), request, furthest, threads, settle, pairs=tables.pairs
+    )
     absent = rights == NO_ROW
     made = {"distance": span_column(far, tables.axis, absent if absent.any() else None)}
     once = _at_most_one(request) and lefts.size == len(tables.left.starts)
-    return Matched(aside(tables.gathered, layout, None if once else lefts, rights, made, threads), tables)
+    rows = None if once else lefts
+    return Matched(aside(tables.gathered, layout, rows, rights, made, threads, pairs=tables.pairs), tables)
 
 
 def _at_most_one(request: NearestRequest) -> bool:

@@ -52,6 +52,16 @@ class TwoTables:
         """The rows that take no part, of both sides."""
         return merge_rejected(self.left.rejected, self.right.rejected)
 
+    @property
+    def rows(self) -> int:
+        """How many rows take part."""
+        return len(self.left.starts) + len(self.right.starts)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of rows there are."""
+        return len(self.left.starts) * len(self.right.starts)
+
     def sides(self, threads: int = 1) -> tuple[Side, Side, int]:
         """Ticks and key numbers of both sides, and how many keys there are."""
         left_keys = right_keys = None

@@ -35,6 +35,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def worth(threads: int, rows: int) -> int:
+    """As many threads as so many rows are worth."""
+    return threads if rows >= SMALL else 1
+
+
 class StoppedError(Exception):
     """Work that nobody waits for any more ends with this; no caller sees it."""
 

@@ -42,6 +42,11 @@ class Lines:
             return cells * np.int64(self.step) + np.int64(self.origin)
         return self.known[cells]
 
+    def between(self, low: int, high: int) -> int:
+        """How many cells hold a tick from low up to high."""
+        first, last = self.cells(np.array([low, high - 1], np.int64)).tolist()
+        return int(last - first + 1)
+
 
 def lines_of(request: GridRequest, ticks: PeriodTicks, low: int, high: int) -> Lines:
     """The lines of a grid over the ticks from low to high."""

@@ -15,7 +15,7 @@ from timeloom.model.sequenced import SplitRequest
 def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Table]:
     """Cut each row at the lines of a grid; rejected rows come beside."""
     admitted = admit(table, request.period, "input", request.policy)
-    found = aside(_pieces, admitted, request)
+    found = _pieces(admitted, request)
     rows = take_rows(admitted.table, pa.array(found.rows))
     cuts = distinct(found.ends)
     bounds = [*found.starts[:1].tolist(), *cuts[~among(cuts, admitted.ends)][:1000].tolist()]
@@ -31,4 +31,5 @@ def _pieces(admitted: Admitted, request: SplitRequest) -> Cut:
     if request.grid.every is not None:
         refuse_endless(ends, "a regular grid would cut them for ever")
     low, high = (int(starts.min()), int(ends.max())) if starts.size else (0, 1)
-    return cut(starts, ends, lines_of(request.grid, admitted.ticks, low, high))
+    lines = lines_of(request.grid, admitted.ticks, low, high)
+    return aside(cut, starts, ends, lines, pairs=starts.size * lines.between(low, high))

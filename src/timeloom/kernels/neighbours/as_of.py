@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.jit import compiled
-from timeloom.kernels.order import Order, Positions, Ticks, rank, rank_through
+from timeloom.kernels.jit import compiled, written_out
+from timeloom.kernels.order import Order, Positions, Ticks, rank
 from timeloom.model.ticks import MAX_TICK
 
 Keys = NDArray[np.int64]
@@ -34,19 +34,19 @@ class Side(NamedTuple):
     keys: Keys
 
 
-@compiled
+@written_out
 def row_at(side: Side, at: int) -> int:
     """The row at a position in the order of time."""
     return side.rows[at] if side.rows.size else at
 
 
-@compiled
+@written_out
 def key_of(side: Side, row: int) -> int:
     """The key of a row."""
     return side.keys[row] if side.keys.size else 0
 
 
-@compiled
+@written_out
 def distance(high: int, low: int) -> int:
     """How far two ticks are apart, at most the last tick."""
     if low < 0 and high > MAX_TICK + low:  # asked before the difference is taken: compiled code need not wrap
@@ -102,7 +102,7 @@ def forward(left: Side, right: Side, bounds: Bounds, exact: bool, last: Position
     return missing
 
 
-@compiled
+@written_out
 def meet(right: Side, at: int, last: Positions, times: Ticks) -> None:
     """Remember a right row, unless one that stands behind it is level with it."""
     row = row_at(right, at)
@@ -124,14 +124,6 @@ def carry_over(left: Side, first: int, last: int, carried: Positions, found: Pos
 
 
 @compiled
-def below(right: Order, value: int, itself: bool) -> int:
-    """How many right rows stand before a position on the axis, or also at it."""
-    if itself:
-        return rank_through(right.values, right.offsets, right.base, right.shift, value)
-    return rank(right.values, right.offsets, right.base, right.shift, value)
-
-
-@compiled
 def look_up(
     right: Order,
     left: Ticks,
@@ -145,22 +137,17 @@ def look_up(
     """Look up the partners of a stretch of left rows among right rows in order of key and time.
 
     ``left`` has their positions on the axis on which keys have stretches of ``width`` (0 without keys), below 0 without
-    a key; ``rows`` which they are, empty for rows as they come.
+    a key; ``rows`` which they are, empty for rows as they come. Of right rows that are level each has the id of the
+    last. No instant is at the last tick.
     """
-    values, size = right.values, right.values.size
+    values, ids, offsets, base, shift = right.values, right.ids, right.offsets, right.base, right.shift
+    size, step, further = values.size, int(back), int(back == exact)
     for number in range(bounds[0], bounds[1]):
         value, partner = left[number], NO_ROW
         low = value - value % width if width else 0
-        if back and low >= 0:
-            at = below(right, value, exact) - 1
-            if at >= 0 and (not width or values[at] >= low):
-                partner = right.ids[at]
-        elif low >= 0:
-            at = below(right, value, not exact)
-            if at < size and (not width or values[at] < low + width):
-                if at + 1 < size and values[at + 1] == values[at]:
-                    at = below(right, values[at], True) - 1
-                partner = right.ids[at]
+        at = rank(values, offsets, base, shift, value + further) - step
+        if low >= 0 and 0 <= at < size and (not width or low <= values[at] < low + width):
+            partner = ids[at]
         found[rows[number] if rows.size else number] = partner
 
 
