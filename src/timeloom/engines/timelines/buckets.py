@@ -1,14 +1,16 @@
 """Measures of buckets of time: how many rows touch one, what they cover of it, and means weighted by time."""
 
-from math import nan
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.joins.key_axis import Fold
 from timeloom.engines.tables.ticks import Ticks, whole
 from timeloom.engines.timelines.pieces import Cut
 from timeloom.errors import InvalidInputError
+from timeloom.kernels.aggregates.means import EXACT
+from timeloom.kernels.aggregates.weighted import weighted_means
+from timeloom.kernels.order import sort
 from timeloom.kernels.sequenced.coalesce import merge_near
 
 Rows = NDArray[np.int64]
@@ -19,10 +21,9 @@ class Buckets:
 
     def __init__(self, cut: Cut, groups: Rows) -> None:
         owners = groups[cut.rows]
-        self._order = np.lexsort((cut.rows, cut.cells, owners))
-        self.rows = cut.rows[self._order]
-        self._starts, self._ends = cut.starts[self._order], cut.ends[self._order]
-        cells, owners = cut.cells[self._order], owners[self._order]
+        order = _order_within(owners, cut.cells)
+        self.rows, self._starts, self._ends = cut.rows[order], cut.starts[order], cut.ends[order]
+        cells, owners = cut.cells[order], owners[order]
         changes = np.flatnonzero((np.diff(cells) != 0) | (np.diff(owners) != 0)) + 1
         self.offsets = (
             np.concatenate([[0], changes, [cells.size]]).astype(np.int64) if cells.size else np.zeros(1, np.int64)
@@ -46,10 +47,10 @@ class Buckets:
 
     def covered(self) -> Ticks:
         """The ticks of each bucket that any row covers."""
-        order = np.lexsort((self._starts, self.numbers)).astype(np.int32)
-        merged = merge_near(self._starts, self._ends, self.numbers, order, 0)
+        numbers = self.numbers
+        rows, starts, ends = merge_near(self._starts, self._ends, numbers, _order_within(numbers, self._starts), 0)
         found = np.zeros(len(self), np.int64)
-        np.add.at(found, self.numbers[merged[0]], merged[2] - merged[1])
+        np.add.at(found, numbers[rows], ends - starts)
         return found
 
     def time_avg(self, column: pa.ChunkedArray, name: str) -> pa.Array:
@@ -60,23 +61,36 @@ class Buckets:
         array = whole(column)
         known = np.asarray(array.is_valid())[self.rows]
         values = np.asarray(array.fill_null(0) if array.null_count else array)[self.rows]
-        weights = (self._ends - self._starts).astype(object)
-        means = [
-            _mean(values[first:last][known[first:last]], weights[first:last][known[first:last]])
-            for first, last in zip(self.offsets[:-1], self.offsets[1:], strict=True)
-        ]
-        return pa.array(means, pa.float64())
+        weights, means, totals = self._ends - self._starts, np.empty(len(self)), np.empty(len(self), np.int64)
+        certain = weighted_means(_as_doubles(values), weights, known, self.offsets, means, totals)
+        for number in np.flatnonzero(~certain):
+            stretch = slice(self.offsets[number], self.offsets[number + 1])
+            chosen = known[stretch]
+            means[number] = _mean(values[stretch][chosen], weights[stretch][chosen].astype(object))
+        return pa.array(means, pa.float64(), mask=totals == 0)
 
 
-def _mean(values: "NDArray[np.generic]", weights: "NDArray[np.object_]") -> float | None:
+def _order_within(groups: Rows, ticks: Ticks) -> "NDArray[np.int32]":
+    """The order of rows by group, then by tick; level rows stay as they are."""
+    count = int(groups.max(initial=0)) + 1
+    return sort(Fold.over([ticks], count).points(ticks, groups)).ids
+
+
+def _as_doubles(values: "NDArray[np.generic]") -> "NDArray[np.float64]":
+    """Numbers as doubles; not-a-number for whole ones that are none."""
+    doubles = values.astype(np.float64)
+    if values.dtype.kind != "f" and values.dtype.itemsize == 8:
+        doubles[np.abs(doubles) >= EXACT] = np.nan
+    return doubles
+
+
+def _mean(values: "NDArray[np.generic]", weights: "NDArray[np.object_]") -> float:
     """A weighted mean: whole numbers without rounding, then one division."""
-    if not values.size:
-        return None
     total = sum(weights.tolist())
     if values.dtype.kind != "f":
         return float(sum(int(value) * weight for value, weight in zip(values.tolist(), weights, strict=True)) / total)
     if not np.isfinite(values).all():
-        return float(values[~np.isfinite(values)].sum()) if values.size else nan
+        return float(values[~np.isfinite(values)].sum())
     fractions, exponents = np.frexp(values.astype(np.float64))
     least = int(exponents.min()) - 53
     whole_parts = (
