@@ -111,15 +111,6 @@ def distinct(values: "NDArray[Whole]") -> "NDArray[Whole]":
     return ordered[first]
 
 
-def among(values: "NDArray[np.integer]", others: "NDArray[np.integer]") -> "NDArray[np.bool_]":
-    """Tell of each whole number whether it is among others."""
-    known = distinct(others)
-    if not known.size:
-        return np.zeros(values.shape, np.bool_)
-    found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, values), known.size - 1)] == values
-    return found
-
-
 def grid(column: Ticks) -> tuple[int, int, int]:
     """Choose the first tick, the width (as a power of two) and the number of buckets."""
     if not column.size:

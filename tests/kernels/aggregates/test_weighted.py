@@ -25,7 +25,7 @@ def means_of(stretches):
     )
     offsets = np.concatenate([[0], np.cumsum([len(stretch) for stretch in stretches])]).astype(np.int64)
     means, totals = np.empty(len(stretches)), np.empty(len(stretches), np.int64)
-    certain = weighted_means(values, weights, known, offsets, means, totals)
+    certain = weighted_means(values, weights, known, offsets, means, totals, 0, len(stretches))
     return means, totals, certain
 
 

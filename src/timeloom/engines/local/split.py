@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from timeloom.engines.resources.threads import cores
 from timeloom.engines.tables.frames import to_arrow
 from timeloom.engines.tables.validity import answer
 from timeloom.engines.timelines.splitting import split_table
@@ -11,5 +12,5 @@ from timeloom.model.sequenced import SplitRequest
 def split(df: object, request: SplitRequest) -> Any:
     """Cut each row at the lines of a grid."""
     table, restore = to_arrow(df, "input")
-    result, rejected = split_table(table, request)
+    result, rejected = split_table(table, request, cores())
     return answer(result, rejected, request.policy, restore)

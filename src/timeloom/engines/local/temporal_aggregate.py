@@ -20,7 +20,7 @@ def temporal_aggregate(df: object, request: AggregateRequest) -> Any:
     """Aggregate the active rows of every period of constant lineage."""
     admitted, restore = _admitted(df, request)
     if request.grid is not None:
-        return answer(aside(bucketed, admitted, request), admitted.rejected, request.policy, restore)
+        return answer(aside(bucketed, admitted, request, cores()), admitted.rejected, request.policy, restore)
     window, by = window_ticks(request.within, admitted.ticks), list(request.by)
     if request.fill:
         admitted.ticks.period.placed([*by, *(measure.name for measure in request.measures), request.period.start])

@@ -22,9 +22,16 @@ def instant_ticks(instants: tuple[Any, ...], kind: TimeType) -> Ticks:
 
 def stabbed(starts: Ticks, ends: Ticks, instants: Ticks, threads: int) -> NDArray[np.bool_]:
     """Mark the periods that hold any of the ascending instants."""
-    order = sort(instants)
-    grid = order.values, order.offsets, order.base, order.shift
     marked = np.zeros(starts.size, np.bool_)
-    tasks = [partial(mark_stabbed, *grid, starts, ends, *part, marked) for part in chunks(starts.size, threads)]
-    in_parallel(tasks, threads)
+    if instants.size == 1:  # nothing is to be searched, and NumPy compares several rows at a time
+        mark = partial(_mark_holding, int(instants[0]), starts, ends)
+    else:
+        order = sort(instants)
+        mark = partial(mark_stabbed, order.values, order.offsets, order.base, order.shift, starts, ends)
+    in_parallel([partial(mark, *part, marked) for part in chunks(starts.size, threads)], threads)
     return marked
+
+
+def _mark_holding(at: int, starts: Ticks, ends: Ticks, first: int, last: int, marked: NDArray[np.bool_]) -> None:
+    np.less_equal(starts[first:last], at, out=marked[first:last])
+    marked[first:last] &= ends[first:last] > at

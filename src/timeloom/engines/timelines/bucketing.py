@@ -22,29 +22,29 @@ from timeloom.model.measures import TIMED, Measure
 from timeloom.model.sequenced import AggregateRequest
 
 
-def cut_rows(admitted: Admitted, request: AggregateRequest) -> tuple[Cut, Lines]:
+def cut_rows(admitted: Admitted, request: AggregateRequest, threads: int = 1) -> tuple[Cut, Lines]:
     """The pieces of rows between the lines of the grid, within the window if there is one."""
     assert request.grid is not None
     window = window_ticks(request.within, admitted.ticks)
     starts, ends = admitted.starts, admitted.ends
-    rows: NDArray[np.int64] = np.arange(starts.size)
+    rows: NDArray[np.int32] | None = None
     if window is not None:
-        rows = np.flatnonzero((starts < window[1]) & (ends > window[0]))
+        rows = np.flatnonzero((starts < window[1]) & (ends > window[0])).astype(np.int32)
         starts, ends = np.maximum(starts[rows], window[0]), np.minimum(ends[rows], window[1])
     refuse_endless(ends, "they touch buckets for ever", "give them an end, or a window with within=")
     low, high = (int(starts.min()), int(ends.max())) if starts.size else (0, 1)
     lines = lines_of(request.grid, admitted.ticks, low, high)
-    found = cut(starts, ends, lines)
-    return found._replace(rows=rows[found.rows]), lines
+    found = cut(starts, ends, lines, threads)
+    return found if rows is None else found._replace(rows=rows[found.rows]), lines
 
 
-def bucketed(admitted: Admitted, request: AggregateRequest) -> pa.Table:
+def bucketed(admitted: Admitted, request: AggregateRequest, threads: int = 1) -> pa.Table:
     """Aggregate the rows that touch each bucket of a grid."""
     by, period = list(request.by), admitted.ticks.period
     period.placed([*by, *(measure.name for measure in request.measures), period.start])
-    found, lines = cut_rows(admitted, request)
+    found, lines = cut_rows(admitted, request, threads)
     groups, _ = group_keys(admitted.table, by)
-    buckets = Buckets(found, groups)
+    buckets = Buckets(found, groups, threads)
     edges = lines.edges(buckets.cells), lines.edges(buckets.cells + 1)
     bounds = distinct(np.concatenate(edges))[:1000].tolist()
     leaders = pa.array(buckets.rows[buckets.offsets[:-1]])

@@ -1,16 +1,19 @@
 """Measures of buckets of time: how many rows touch one, what they cover of it, and means weighted by time."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from timeloom.engines.joins.key_axis import Fold
+from timeloom.engines.resources.threads import chunks, gathered, in_parallel
 from timeloom.engines.tables.ticks import Ticks, whole
 from timeloom.engines.timelines.pieces import Cut
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregates.means import EXACT
 from timeloom.kernels.aggregates.weighted import weighted_means
-from timeloom.kernels.order import sort
+from timeloom.kernels.order import Order, sort
 from timeloom.kernels.sequenced.coalesce import merge_near
 
 Rows = NDArray[np.int64]
@@ -19,16 +22,18 @@ Rows = NDArray[np.int64]
 class Buckets:
     """The pieces of rows by group and cell of the grid, in that order; bucket b is ``offsets[b]:offsets[b + 1]``."""
 
-    def __init__(self, cut: Cut, groups: Rows) -> None:
-        owners = groups[cut.rows]
-        order = _order_within(owners, cut.cells)
-        self.rows, self._starts, self._ends = cut.rows[order], cut.starts[order], cut.ends[order]
-        cells, owners = cut.cells[order], owners[order]
-        changes = np.flatnonzero((np.diff(cells) != 0) | (np.diff(owners) != 0)) + 1
-        self.offsets = (
-            np.concatenate([[0], changes, [cells.size]]).astype(np.int64) if cells.size else np.zeros(1, np.int64)
+    def __init__(self, cut: Cut, groups: Rows, threads: int = 1) -> None:
+        self._threads = threads
+        owners = gathered(groups, cut.rows, threads)
+        order = _order_within(owners, cut.cells, threads)
+        self.rows, self._starts, self._ends = (
+            gathered(column, order.ids, threads) for column in (cut.rows, cut.starts, cut.ends)
         )
-        self.cells, self.groups = cells[self.offsets[:-1]], owners[self.offsets[:-1]]
+        changes = np.flatnonzero(order.values[1:] != order.values[:-1]) + 1
+        size = order.ids.size
+        self.offsets = np.concatenate([[0], changes, [size]]).astype(np.int64) if size else np.zeros(1, np.int64)
+        leaders = order.ids[self.offsets[:-1]]
+        self.cells, self.groups = cut.cells[leaders], owners[leaders]
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -48,7 +53,8 @@ class Buckets:
     def covered(self) -> Ticks:
         """The ticks of each bucket that any row covers."""
         numbers = self.numbers
-        rows, starts, ends = merge_near(self._starts, self._ends, numbers, _order_within(numbers, self._starts), 0)
+        order = _order_within(numbers, self._starts, self._threads)
+        rows, starts, ends = merge_near(self._starts, self._ends, numbers, order.ids, 0)
         found = np.zeros(len(self), np.int64)
         np.add.at(found, numbers[rows], ends - starts)
         return found
@@ -60,20 +66,23 @@ class Buckets:
             raise InvalidInputError(f"time_avg of column {name!r}, which is {kind}; cast it to a double or an integer")
         array = whole(column)
         known = np.asarray(array.is_valid())[self.rows]
-        values = np.asarray(array.fill_null(0) if array.null_count else array)[self.rows]
+        plain = np.asarray(array.fill_null(0) if array.null_count else array)
+        values, doubles = (gathered(column, self.rows, self._threads) for column in (plain, _as_doubles(plain)))
         weights, means, totals = self._ends - self._starts, np.empty(len(self)), np.empty(len(self), np.int64)
-        certain = weighted_means(_as_doubles(values), weights, known, self.offsets, means, totals)
-        for number in np.flatnonzero(~certain):
+        pieces = doubles, weights, known, self.offsets, means, totals
+        parts = chunks(len(self), self._threads)
+        certain = in_parallel([partial(weighted_means, *pieces, *part) for part in parts], self._threads)
+        for number in np.flatnonzero(~np.concatenate(certain)):
             stretch = slice(self.offsets[number], self.offsets[number + 1])
             chosen = known[stretch]
             means[number] = _mean(values[stretch][chosen], weights[stretch][chosen].astype(object))
         return pa.array(means, pa.float64(), mask=totals == 0)
 
 
-def _order_within(groups: Rows, ticks: Ticks) -> "NDArray[np.int32]":
+def _order_within(groups: Rows, ticks: Ticks, threads: int) -> Order:
     """The order of rows by group, then by tick; level rows stay as they are."""
     count = int(groups.max(initial=0)) + 1
-    return sort(Fold.over([ticks], count).points(ticks, groups)).ids
+    return sort(Fold.over([ticks], count).points(ticks, groups), threads)
 
 
 def _as_doubles(values: "NDArray[np.generic]") -> "NDArray[np.float64]":

@@ -1,35 +1,38 @@
 """Periods cut at the lines of a grid."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.engines.resources.threads import chunks, in_parallel
 from timeloom.engines.tables.grid_lines import MOST, Lines
 from timeloom.engines.tables.ticks import Ticks
 from timeloom.errors import UsageError
+from timeloom.kernels.order import sealed
+from timeloom.kernels.sequenced import grid as kernel
 
 
 class Cut(NamedTuple):
     """Pieces of rows: the row of each, its cell of the grid, and its ticks; row by row, ascending within a row."""
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     cells: Ticks
     starts: Ticks
     ends: Ticks
 
 
-def cut(starts: Ticks, ends: Ticks, lines: Lines) -> Cut:
+def cut(starts: Ticks, ends: Ticks, lines: Lines, threads: int = 1) -> Cut:
     """Cut non-empty periods at the lines within them."""
-    first, last = lines.cells(starts), lines.cells(ends - 1)
-    counts = last - first + 1
+    periods = sealed(starts), sealed(ends), lines.step, lines.origin, sealed(lines.known)
+    firsts, counts = np.empty(starts.size, np.int64), np.empty(starts.size, np.int64)
+    parts = chunks(starts.size, threads)
+    in_parallel([partial(kernel.count_cells, *periods, *part, firsts, counts) for part in parts], threads)
     total = float(counts.sum(dtype=np.float64))
     if total > MOST:
         raise UsageError(f"the rows would be cut into about {total:,.0f} pieces; give a wider grid, or less time")
-    rows = np.repeat(np.arange(starts.size, dtype=np.int64), counts)
-    within = np.arange(rows.size, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
-    cells = first[rows] + within
-    begins = np.where(within == 0, starts[rows], lines.edges(cells))
-    inner = cells < last[rows]
-    stops = np.where(inner, lines.edges(np.where(inner, cells + 1, first[rows])), ends[rows])
-    return Cut(rows, cells, begins, stops)
+    found = Cut(np.empty(int(total), np.int32), *(np.empty(int(total), np.int64) for _ in range(3)))
+    write = partial(kernel.write_pieces, *periods, firsts, counts, np.cumsum(counts) - counts)
+    in_parallel([partial(write, *part, *found) for part in parts], threads)
+    return found

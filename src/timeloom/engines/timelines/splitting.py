@@ -8,17 +8,17 @@ from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit
 from timeloom.engines.timelines.pieces import Cut, cut
-from timeloom.kernels.order import among, distinct
+from timeloom.kernels.order import distinct
 from timeloom.model.sequenced import SplitRequest
 
 
-def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Table]:
+def split_table(table: pa.Table, request: SplitRequest, threads: int = 1) -> tuple[pa.Table, pa.Table]:
     """Cut each row at the lines of a grid; rejected rows come beside."""
     admitted = admit(table, request.period, "input", request.policy)
-    found = _pieces(admitted, request)
+    found = _pieces(admitted, request, threads)
     rows = take_rows(admitted.table, pa.array(found.rows))
-    cuts = distinct(found.ends)
-    bounds = [*found.starts[:1].tolist(), *cuts[~among(cuts, admitted.ends)][:1000].tolist()]
+    cuts = distinct(found.ends[:-1][found.rows[1:] == found.rows[:-1]])
+    bounds = [*found.starts[:1].tolist(), *cuts[:1000].tolist()]
     writer = PeriodWriter.of([admitted.ticks], request.policy, bounds, wide=False)
     for name, column in writer.columns(found.starts, found.ends).items():
         at = rows.column_names.index(name)
@@ -26,10 +26,10 @@ def split_table(table: pa.Table, request: SplitRequest) -> tuple[pa.Table, pa.Ta
     return rows, admitted.rejected
 
 
-def _pieces(admitted: Admitted, request: SplitRequest) -> Cut:
+def _pieces(admitted: Admitted, request: SplitRequest, threads: int) -> Cut:
     starts, ends = admitted.starts, admitted.ends
     if request.grid.every is not None:
         refuse_endless(ends, "a regular grid would cut them for ever")
     low, high = (int(starts.min()), int(ends.max())) if starts.size else (0, 1)
     lines = lines_of(request.grid, admitted.ticks, low, high)
-    return aside(cut, starts, ends, lines, pairs=starts.size * lines.between(low, high))
+    return aside(cut, starts, ends, lines, threads, pairs=starts.size * lines.between(low, high))

@@ -36,14 +36,21 @@ def rest_of_product(product: float, value: float, weight: float) -> float:
 
 @compiled
 def weighted_means(
-    values: Doubles, weights: Ticks, known: NDArray[np.bool_], offsets: Ticks, means: Doubles, totals: Ticks
+    values: Doubles,
+    weights: Ticks,
+    known: NDArray[np.bool_],
+    offsets: Ticks,
+    means: Doubles,
+    totals: Ticks,
+    begin: int,
+    stop: int,
 ) -> NDArray[np.bool_]:
-    """Write the mean of each stretch of values, and its weight, which is 0 where no value is known.
+    """Write the means of the stretches ``begin:stop`` of values; their totals are 0 where no value is known.
 
     Answers of which means it is certain that they are those of the integers, rounded once.
     """
-    certain = np.ones(means.size, np.bool_)
-    for number in range(means.size):
+    certain = np.ones(stop - begin, np.bool_)
+    for number in range(begin, stop):
         high, low, sizes, total, steps, sure = 0.0, 0.0, 0.0, 0, 2.0, True
         for at in range(offsets[number], offsets[number + 1]):
             if not known[at]:
@@ -70,5 +77,5 @@ def weighted_means(
         slack = steps * steps * LOST * sizes / divisor + SLACK * abs(mending)
         means[number] = quotient + mending
         sure = sure and total < EXACT and abs(quotient) > LEAST
-        certain[number] = sure and quotient + (mending - slack) == quotient + (mending + slack)
+        certain[number - begin] = sure and quotient + (mending - slack) == quotient + (mending + slack)
     return certain
