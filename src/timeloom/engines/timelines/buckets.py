@@ -65,17 +65,17 @@ class Buckets:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise InvalidInputError(f"time_avg of column {name!r}, which is {kind}; cast it to a double or an integer")
         array = whole(column)
-        known = np.asarray(array.is_valid())[self.rows]
+        known = np.asarray(array.is_valid())[self.rows] if array.null_count else np.ones(self.rows.size, np.bool_)
         plain = np.asarray(array.fill_null(0) if array.null_count else array)
-        values, doubles = (gathered(column, self.rows, self._threads) for column in (plain, _as_doubles(plain)))
-        weights, means, totals = self._ends - self._starts, np.empty(len(self)), np.empty(len(self), np.int64)
-        pieces = doubles, weights, known, self.offsets, means, totals
+        values, weights = gathered(_as_doubles(plain), self.rows, self._threads), self._ends - self._starts
+        means, totals = np.empty(len(self)), np.empty(len(self), np.int64)
+        pieces = values, weights, known, self.offsets, means, totals
         parts = chunks(len(self), self._threads)
         certain = in_parallel([partial(weighted_means, *pieces, *part) for part in parts], self._threads)
         for number in np.flatnonzero(~np.concatenate(certain)):
-            stretch = slice(self.offsets[number], self.offsets[number + 1])
-            chosen = known[stretch]
-            means[number] = _mean(values[stretch][chosen], weights[stretch][chosen].astype(object))
+            chosen = np.arange(self.offsets[number], self.offsets[number + 1])
+            chosen = chosen[known[chosen]]
+            means[number] = _mean(plain[self.rows[chosen]], weights[chosen].astype(object))
         return pa.array(means, pa.float64(), mask=totals == 0)
 
 
