@@ -17,6 +17,7 @@ from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 Ticks = NDArray[np.int64]
 
 _ROOM = 2**62
+_WRAP = 2**63
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,12 @@ class Fold:
     def points(self, ticks: Ticks, keys: Keys) -> Ticks:
         """Place points of time: every tick here must be one that the fold was made from."""
         found = self._origin(keys)
-        found += self._at_least(ticks)
+        if self.distinct is not None or (ticks.size and int(ticks.max()) > self.top):
+            found += self._at_least(ticks)
+            return found
+        # Sums may leave int64 on the way and come back, so that no other column of this length is needed.
+        found += ticks
+        found += (1 - self.base + _WRAP) % (2 * _WRAP) - _WRAP
         return found
 
     def ranges(self, low: Ticks, high: Ticks, keys: Keys) -> tuple[Ticks, Ticks]:

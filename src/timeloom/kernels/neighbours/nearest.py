@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import compiled, written_out
 from timeloom.kernels.neighbours.as_of import NO_ROW, distance
 from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, sealed, sort
 from timeloom.model.ticks import MAX_TICK
@@ -84,7 +84,7 @@ def next_above(tree: Ticks, first: int, limit: int) -> int:
     return node - size
 
 
-@compiled
+@written_out
 def apart(right: Walk, high: int, low: int) -> int:
     """How far two positions of a key are apart, in ticks."""
     if right.ticks.size:
@@ -92,7 +92,7 @@ def apart(right: Walk, high: int, low: int) -> int:
     return distance(high, low)
 
 
-@compiled
+@written_out
 def first_of_level(right: Walk, back: int) -> int:
     """Of the right rows that end with the one before ``back``, the first."""
     if back < 2 or right.ends[back - 2] != right.ends[back - 1]:
