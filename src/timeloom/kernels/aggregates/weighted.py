@@ -56,7 +56,10 @@ def weighted_means(
             if not known[at]:
                 continue
             value, weight = values[at], float(weights[at])
-            sure = sure and weights[at] < EXACT and total < EXACT and (value == 0.0 or LEAST < abs(value) < MOST)
+            sure = weights[at] < EXACT and total < EXACT and (value == 0.0 or LEAST < abs(value) < MOST)
+            total += weights[at] if sure else 1
+            if not sure:
+                break
             product = value * weight
             lacking = rest_of_product(product, value, weight)
             higher = high + product
@@ -64,18 +67,18 @@ def weighted_means(
             low += ((high - (higher - added)) + (product - added)) + lacking
             high = higher
             sizes += abs(product)
-            total += weights[at] if sure else 1
             steps += 1.0
         means[number], totals[number] = 0.0, total
-        if sizes == 0.0 and sure:
+        certain[number - begin] = sure
+        if not sure or sizes == 0.0:
             continue
-        divisor = float(max(1, total))
+        divisor = float(total)
         quotient = high / divisor
         product = quotient * divisor
         remainder = (high - product) - rest_of_product(product, quotient, divisor)
         mending = (remainder + low) / divisor
         slack = steps * steps * LOST * sizes / divisor + SLACK * abs(mending)
         means[number] = quotient + mending
-        sure = sure and total < EXACT and abs(quotient) > LEAST
+        sure = total < EXACT and abs(quotient) > LEAST
         certain[number - begin] = sure and quotient + (mending - slack) == quotient + (mending + slack)
     return certain
