@@ -1,5 +1,6 @@
 """Ticks at the edges of int64, where keys and ticks together do not fit into one axis."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -57,3 +58,28 @@ def test_coalesce_and_gaps(rows):
         ("b", -(2**63), EARLY),
         ("b", 3, LATE - 1),
     ]
+
+
+def test_more_pieces_than_ticks_can_count_are_refused():
+    whole = pa.table({"start": [EARLY, EARLY], "end": [LATE, LATE]})
+    with pytest.raises(tl.UsageError, match="would be cut into about 18,446,744,073,709,551,616 pieces"):
+        tl.split(whole, every=1)
+    with pytest.raises(tl.UsageError, match="pieces; give a wider grid"):
+        tl.temporal_aggregate(whole, {"n": "count"}, every=1)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("every", ["day", "week", "month", "year"])
+def test_calendars_end_before_the_ticks_do(every, zone):
+    instants = np.array([-(2**63) + 1, -(2**63) + 10**12, 2**63 - 10**12, 2**63 - 2], "datetime64[us]")
+    ends = pa.array(instants).cast(pa.timestamp("us", "UTC"))
+    for first, last in ((0, 1), (2, 3), (0, 3)):
+        rows = pa.table({"start": ends[first : first + 1], "end": ends[last : last + 1]})
+        with pytest.raises(tl.UsageError, match=f"every='{every}' makes lines beyond the ticks that there are"):
+            tl.split(rows, every=every, zone=zone)
+
+
+def test_infinities_of_both_signs_have_no_mean():
+    rows = pa.table({"v": [float("inf"), float("-inf")], "start": [0, 0], "end": [5, 5]})
+    found = tl.temporal_aggregate(rows, {"mean": ("v", "time_avg")}, every=10)["mean"].to_pylist()
+    assert np.isnan(found).all()

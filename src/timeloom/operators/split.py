@@ -37,7 +37,8 @@ def split(
     at
         Instead of a grid: the instants at which to cut, in the type of the period columns.
     origin
-        An instant at which there is a line; by default tick 0, and the beginning of 1970 for times.
+        An instant at which there is a line; by default tick 0, and the beginning of 1970 for times, for weeks
+        the Monday before it.
     zone
         The zone in which calendar units are meant, for timestamps with a zone; by default that of the column. A day
         with a change of the clock has 23 or 25 hours.

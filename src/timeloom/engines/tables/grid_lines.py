@@ -95,13 +95,15 @@ def _regular(every: Every, origin: Any, kind: TimeType, low: int, high: int) -> 
         step, first = ticks_of(every.span, kind.axis), 0
     first = first if origin is None else kind.ticks_of(origin, "origin")
     if low - step < MIN_TICK + abs(first) or high + step > MAX_TICK - abs(first):
-        raise UsageError(f"every={every.shown!r} makes lines beyond the ticks that there are; ask for less time")
+        raise _beyond(every)
     return Lines(step, first, np.zeros(0, np.int64))
 
 
 def _calendar(every: Every, origin: Any, kind: TimeType, zone: str | None, low: int, high: int) -> Ticks:
     """Lines at the changes of calendar units, one before the first tick and one after the last."""
     day = 1 if kind.axis is Axis.DATE else DAY
+    if low - day < MIN_TICK or high + day > MAX_TICK:  # a wall clock shows up to a day more or less
+        raise _beyond(every)
     first, last = (_local(tick, zone) if zone else tick for tick in (low, high))
     days = first // day - 2, last // day + 2
     at, within = 0, 0
@@ -116,8 +118,14 @@ def _calendar(every: Every, origin: Any, kind: TimeType, zone: str | None, low: 
         local = np.arange((days[0] - begin) // step, (days[1] - begin) // step + 2, dtype=np.int64) * step + begin
     if local.size > MOST:
         raise UsageError(f"every={every.shown!r} cuts this time into {local.size:,} parts; give more, or less time")
+    if (int(local[0]) - 1) * day < MIN_TICK or (int(local[-1]) + 2) * day > MAX_TICK:
+        raise _beyond(every)
     local = local * day + within
     return local if zone is None else _instants(local, zone)
+
+
+def _beyond(every: Every) -> UsageError:
+    return UsageError(f"every={every.shown!r} makes lines beyond the ticks that there are; ask for less time")
 
 
 def _months(step: int, origin: int, low: int, high: int) -> Ticks:

@@ -99,7 +99,8 @@ def _mean(values: "NDArray[np.generic]", weights: "NDArray[np.object_]") -> floa
     if values.dtype.kind != "f":
         return float(sum(int(value) * weight for value, weight in zip(values.tolist(), weights, strict=True)) / total)
     if not np.isfinite(values).all():
-        return float(values[~np.isfinite(values)].sum())
+        with np.errstate(invalid="ignore"):  # infinities of both signs have no mean: not a number
+            return float(values[~np.isfinite(values)].sum())
     fractions, exponents = np.frexp(values.astype(np.float64))
     least = int(exponents.min()) - 53
     whole_parts = (

@@ -5,6 +5,7 @@ Lines lie ``step`` ticks apart from ``origin`` on; with a step of 0 they are kno
 
 from timeloom.kernels.jit import compiled, written_out
 from timeloom.kernels.order import Positions, Ticks
+from timeloom.model.ticks import MAX_TICK
 
 
 @written_out
@@ -40,10 +41,17 @@ def count_cells(
     firsts: Ticks,
     counts: Ticks,
 ) -> None:
-    """Write the first cell of each of the rows ``begin:stop``, which are not empty, and how many it touches."""
+    """Write the first cell of each of the rows ``begin:stop``, which are not empty, and how many it touches.
+
+    More cells than ticks can count are as many as they can.
+    """
     for row in range(begin, stop):
-        firsts[row] = cell_of(starts[row], step, origin, known)
-        counts[row] = cell_of(ends[row] - 1, step, origin, known) - firsts[row] + 1
+        first, last = cell_of(starts[row], step, origin, known), cell_of(ends[row] - 1, step, origin, known)
+        firsts[row] = first
+        if first < 0 and last >= MAX_TICK + first:  # asked before the difference is taken, which would wrap
+            counts[row] = MAX_TICK
+        else:
+            counts[row] = last - first + 1
 
 
 @compiled

@@ -12,6 +12,7 @@ from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     RANKS,
     SAMPLE,
+    bounded,
     copies,
     favour,
     quantiles,
@@ -23,7 +24,7 @@ from timeloom.engines.spark.slicing.cuts import Cuts, CutTask
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange, PeriodRange
-from timeloom.model.ticks import FOREVER
+from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 
 
 def chosen(low, high, keys=None, *, slices=8, least=2, by_key=False, rows_per_slice=1, groups=False):
@@ -180,3 +181,9 @@ def test_rows_last_to_their_ends_and_rows_without_time_nowhere():
         low, high = PeriodRange(with_end).of(starts, ends)
         assert (low[0], high[0]) == (1, last)
         assert low[1] > high[1]
+
+
+@pytest.mark.parametrize("first", [MIN_TICK, 0, MAX_TICK - 1])
+def test_the_first_tick_of_all_is_weighed_like_any_other(first):
+    points = np.array([first] * 6 + [first + 1] * 2, np.int64)
+    assert bounded(points, np.ones(8), 4).tolist() == bounded(points - first, np.ones(8), 4).tolist()

@@ -129,7 +129,7 @@ def bounded(points: NDArray[np.int64], weights: NDArray[np.float64], slices: int
     A tick cannot be cut. If one weighs more than a slice should, it is a slice of its own, and the other slices have
     equal shares of the rest; otherwise nearly all boundaries would fall into that tick, and none elsewhere.
     """
-    first = np.flatnonzero(np.diff(points, prepend=points[0] - 1))
+    first = np.flatnonzero(np.r_[True, points[1:] != points[:-1]])
     ticks = np.add.reduceat(weights, first)
     heavy = np.zeros(ticks.size, np.bool_)
     share = 0.0
