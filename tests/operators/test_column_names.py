@@ -82,3 +82,18 @@ def test_names_that_stand_for_two_columns_are_refused(verb):
 
 
 _SEQUENCED = ("temporal_join", "temporal_antijoin")
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+def test_rows_of_no_columns_are_still_counted(how):
+    rows = pa.table({"key": ["a", "a", "b"], "start": [1, 4, 20], "end": [5, 9, 30]})
+    others = pa.table({"key": ["a", "c"], "start": [3, 40], "end": [6, 50]})
+    forests = tl.StabForest.build(others), tl.StabForest.build(others, payload=others)
+    for right in (others, *forests):
+        assert tl.join(rows, right, how=how, columns=[]).num_rows == tl.join(rows, right, how=how).num_rows
+    found = tl.join(rows, others, how=how, columns=[], batches=True, batch_rows=1)
+    assert sum(batch.num_rows for batch in found) == tl.join(rows, others, how=how).num_rows
+    if how in ("inner", "left"):
+        keyed = tl.KeyedForest.build(others, by="key")
+        kept = [tl.join(rows, keyed, on="key", how=how, columns=columns).num_rows for columns in ([], None)]
+        assert kept[0] == kept[1] > 0

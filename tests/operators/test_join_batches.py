@@ -66,7 +66,7 @@ def test_batches_hold_the_pairs_of_the_whole_however_small_they_are(left, right,
     ]
     options = {"on": "key"} if keyed else {}
     batches = list(tl.join(*tables, algorithm=algorithm, batches=True, batch_rows=rows, **options))
-    assert all(0 < batch.num_rows <= rows for batch in batches)
+    assert all(0 < batch.num_rows <= rows for batch in batches) or [batch.num_rows for batch in batches] == [0]
     found = [(row["id"], row["id_right"]) for batch in batches for row in batch.to_pylist()]
     expected = [
         (i, j)
@@ -75,6 +75,23 @@ def test_batches_hold_the_pairs_of_the_whole_however_small_they_are(left, right,
         if a < d and c < b and (not keyed or i % 2 == j % 2)
     ]
     assert sorted(found) == expected
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+def test_a_result_without_rows_is_one_batch_that_tells_its_columns(how):
+    none = pa.schema({"key": pa.int32(), "start": pa.int64(), "end": pa.int64()}).empty_table()
+    batches = list(tl.join(none, none.slice(0), on="key", how=how, batches=True))
+    whole = tl.join(none, none, on="key", how=how)
+    assert pa.Table.from_batches(batches).equals(whole)
+    assert len(batches) == 1
+
+
+def test_batches_have_no_place_for_quarantined_rows():
+    bad = pa.table({"start": [5], "end": [2]})
+    with pytest.raises(
+        tl.UsageError, match=r"batches=True .* on_invalid='quarantine' sets aside; use on_invalid='drop'"
+    ):
+        tl.join(bad, bad, batches=True, on_invalid="quarantine")
 
 
 def test_a_keyed_sweep_of_intersects_looks_at_results_only():

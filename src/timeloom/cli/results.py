@@ -86,9 +86,8 @@ def write_result(
     streams = any(option.name == "batches" for option in options_of(verb)) and not any(map(is_index, tables))
     if streams and values.get("on_invalid") != "quarantine":
         batches: Iterator[Any] = iter(verb.function(*tables, batches=True, **values))
-        first = next(batches, None)
-        if first is not None:
-            return Written(output.write(chain([first], batches), first.schema))
+        first = next(batches)  # a result without rows is an empty batch
+        return Written(output.write(chain([first], batches), first.schema))
     answer = verb.function(*tables, **values)
     refused = 0
     if isinstance(answer, Quarantined):

@@ -9,7 +9,7 @@ from timeloom.engines.indexes.verbs import ALWAYS_FEW, FEW
 from timeloom.engines.indexes.verbs import join as through_index
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.indexes import KeyedIndex
-from timeloom.engines.tables.taking import take_rows
+from timeloom.engines.tables.taking import stacked, take_rows
 from timeloom.model.join import JoinRequest
 from timeloom.model.naming import Keys
 
@@ -34,4 +34,4 @@ def join(left: object, right: KeyedIndex, request: JoinRequest) -> Any:
         if found is None:
             return None
         parts.append(found)
-    return restore(pa.concat_tables(parts))
+    return restore(stacked(parts))

@@ -18,6 +18,7 @@ from timeloom.engines.tables.instants import instant_ticks
 from timeloom.engines.tables.marks import is_index
 from timeloom.engines.tables.overlap import overlap_column
 from timeloom.engines.tables.period_writer import PeriodWriter
+from timeloom.engines.tables.taking import stacked, without_columns
 from timeloom.engines.tables.windows import window_bounds
 from timeloom.kernels.order import distinct
 from timeloom.kernels.stab_forest.layout import NODES
@@ -229,7 +230,7 @@ def _joined(plan: Plan, request: JoinRequest, left: Rows, right: Rows, flip: boo
         parts.append(_alone(columns, left, _missing(left, lefts), "left", result.schema))
     if request.how in ("right", "full"):
         parts.append(_alone(columns, right, _missing(right, rights), "right", result.schema))
-    return pa.concat_tables(parts)
+    return stacked(parts)
 
 
 def _kept(request: JoinRequest, left: Rows, lefts: Positions, columns: list[OutputColumn]) -> pa.Table:
@@ -280,5 +281,5 @@ def _alone(columns: list[OutputColumn], side: Rows, rows: Positions, origin: str
 
 def _table(columns: list[OutputColumn], arrays: "list[pa.Array | pa.ChunkedArray]", rows: int) -> pa.Table:
     if not columns:
-        return pa.table({"_": pa.nulls(rows)}).select([])
+        return without_columns(rows)
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])

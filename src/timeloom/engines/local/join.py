@@ -1,6 +1,6 @@
 """The relation join on local tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
 from timeloom.engines.tables.windows import keys_within, window_bounds
+from timeloom.errors import UsageError
 from timeloom.model.conditions import Condition
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
@@ -160,11 +161,31 @@ def _joined(task: LocalJoin) -> pa.Table:
 
 
 def join_batches(left: object, right: object, request: JoinRequest, rows: int) -> Iterator[pa.RecordBatch]:
-    """Join two local tables and yield the result in record batches of bounded size."""
+    """Join two local tables and yield the result in record batches of bounded size, at least one."""
+    if request.policy.on_invalid == "quarantine":
+        raise UsageError(
+            "batches=True yields the rows of the result and has no place for those that on_invalid='quarantine' sets "
+            "aside; use on_invalid='drop', and tl.check to list them, or leave batches= out"
+        )
     task = LocalJoin(left, right, request)
     if request.how in ("semi", "anti"):
-        return iter(aside(task.left_rows).to_batches(max_chunksize=rows))
-    return _batches(task, aside(task.matches, task.limit(batches=True)), rows)
+        return _some(aside(task.left_rows).to_batches(max_chunksize=rows), task)
+    return _some(_batches(task, aside(task.matches, task.limit(batches=True)), rows), task)
+
+
+def _some(batches: Iterable[pa.RecordBatch], task: LocalJoin) -> Iterator[pa.RecordBatch]:
+    """The batches; if there are none, an empty one that tells the columns."""
+    found = iter(batches)
+    first = next(found, None)
+    if first is None:
+        none = np.zeros(0, np.int32)
+        if task.request.how in ("semi", "anti"):
+            columns = task.left.table.select([column.left for column in task.columns])
+        else:
+            columns = _assemble(task, (none, none), 1)
+        first = pa.RecordBatch.from_pylist([], schema=columns.schema)
+    yield first
+    yield from found
 
 
 def _batches(task: LocalJoin, matches: Matches, rows: int) -> Iterator[pa.RecordBatch]:

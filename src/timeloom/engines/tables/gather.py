@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from timeloom.engines.resources.threads import SMALL, in_parallel
 from timeloom.engines.tables.arrays import from_numpy
-from timeloom.engines.tables.taking import taken
+from timeloom.engines.tables.taking import stacked, taken, without_columns
 from timeloom.engines.tables.ticks import whole
 
 Rows = NDArray[np.integer]
@@ -61,7 +61,7 @@ def build(columns: Sequence[tuple[str, Callable[[], pa.ChunkedArray]]], rows: in
     """Make a table from columns that are computed side by side."""
     arrays = in_parallel([make for _, make in columns], threads if rows >= SMALL else 1)
     if not columns:
-        return pa.table({"_": pa.nulls(rows)}).select([])
+        return without_columns(rows)
     return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
 
@@ -76,4 +76,4 @@ def in_pieces(assemble: Callable[[Any, int], pa.Table], pieces: Sequence[Any], r
     threads = threads if rows >= SMALL else 1
     inside = 1 if len(pieces) >= threads else threads
     tables = in_parallel([partial(assemble, piece, inside) for piece in pieces], threads if inside == 1 else 1)
-    return pa.concat_tables(tables)
+    return stacked(tables)

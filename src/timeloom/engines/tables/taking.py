@@ -1,6 +1,6 @@
 """Rows of columns of any Arrow type: also of those that Arrow has no kernel for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,19 @@ def take_rows(table: pa.Table, rows: pa.Array) -> pa.Table:
     """Rows of a table; null positions give null."""
     columns = [taken(table.column(at), rows, name) for at, name in enumerate(table.column_names)]
     if not columns:
-        return pa.table({"_": pa.nulls(len(rows))}).select([]).replace_schema_metadata(table.schema.metadata)
+        return without_columns(len(rows), table.schema.metadata)
     return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def stacked(tables: "Sequence[pa.Table]") -> pa.Table:
+    """The rows of tables with the same columns, also if these are none."""
+    whole = pa.concat_tables(tables)
+    return whole if whole.num_columns else without_columns(sum(table.num_rows for table in tables))
+
+
+def without_columns(rows: int, metadata: "dict[bytes, bytes] | None" = None) -> pa.Table:
+    """So many rows of no columns, which Arrow counts, but forgets when it puts tables together."""
+    return pa.table({"_": pa.nulls(rows)}).replace_schema_metadata(metadata).select([])
 
 
 def chosen_rows(table: pa.Table, chosen: "NDArray[np.bool_]") -> pa.Table:
