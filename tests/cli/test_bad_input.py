@@ -136,3 +136,21 @@ def calls(draw):
 def test_options_that_mean_nothing_are_told_in_one_line(here, capsys, arguments):
     code = main(arguments)
     require_plain_answer(code, capsys.readouterr().err, arguments)
+
+
+@pytest.mark.parametrize("group", ["index", "explain"])
+def test_a_group_of_commands_without_one_shows_its_help(group, capsys):
+    assert main([group]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith(f"Usage: timeloom {group}")
+    assert "\nCommands:\n" in told.out
+    assert not told.err
+
+
+def test_a_join_without_rows_runs_once(tmp_path, capsys):
+    (tmp_path / "bad.csv").write_text("start,end\n5,2\n")
+    (tmp_path / "good.csv").write_text("start,end\n1,9\n")
+    assert main(["join", str(tmp_path / "bad.csv"), str(tmp_path / "good.csv"), "--on-invalid", "drop"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("dropped 1 of 1 rows") == 1
+    assert told.out.split() == ['"start","end","start_right","end_right"']

@@ -177,7 +177,10 @@ def test_units_of_overlaps():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"where": "x <"}, "is no condition of SQL"),
+        ({"where": "x <"}, "is no condition of SQL: it cannot be read beyond '<'; give one such as"),
+        ({"where": "x > 1; drop table t"}, "it cannot be read beyond 'drop'"),
+        ({"where": "x = 'a"}, "a text or a comment in it does not end"),
+        ({"where": "(" * 5000}, "it is nested too deeply"),
         ({"where": " "}, "where= is an empty text"),
         ({"where": "y = 1"}, "where= reads 'y', which the result does not have"),
         ({"where": "a.x = 1"}, "names a table; give the output name"),

@@ -213,3 +213,10 @@ def test_calendar_units_of_dates(every, origin, expected):
 def test_misuse(call, words):
     with pytest.raises(tl.TimeloomError, match=words):
         call(pa.table({"x": ["a"], "start": [1], "end": [5]}))
+
+
+def test_values_that_cannot_be_compared_are_refused_with_what_can_be_done_here():
+    rows = pa.table({"tags": [[1]], "start": [1], "end": [5]})
+    for verb in (tl.temporal_union, tl.temporal_intersect, tl.temporal_except):
+        with pytest.raises(tl.InvalidInputError, match=r"'tags' is list<.*for equality; leave it out, or turn it into"):
+            verb(rows, rows)

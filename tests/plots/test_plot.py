@@ -214,3 +214,13 @@ def test_large_frames_are_drawn_from_aggregates(spark):
     wrong = spark.createDataFrame(pa.concat_tables([table, pa.table({"start": [5], "end": [1], "n": [0]})]))
     with pytest.raises(tl.InvalidInputError, match="1 rows have no period"):
         tl.plot(wrong, value="n")
+
+
+def test_rows_that_cannot_be_drawn_are_refused_with_what_can_be_done_here():
+    bad = pa.table({"start": [5], "end": [2]})
+    for call in (tl.plot, tl.StabForest.build, lambda rows: tl.BitemporalTable(key="start").insert(rows, sys=1)):
+        with pytest.raises(tl.TimeloomError) as told:
+            call(bad)
+        assert "on_invalid" not in str(told.value)
+    with pytest.raises(tl.InvalidInputError, match="end is before start .*leave them out before; tl.check lists them"):
+        tl.plot(bad)

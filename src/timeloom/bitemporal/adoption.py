@@ -30,7 +30,7 @@ def adopted(layout: Layout, table: pa.Table, sys_period: Period, app_period: Per
             raise InvalidInputError(
                 f"the key {name!r} is null in {table[name].null_count} versions of the history; give each its key"
             )
-    sys, app = (admit(table, period, "history", Policy()) for period in (sys_period, app_period))
+    sys, app = (admit(table, period, "history", Policy(), options=False) for period in (sys_period, app_period))
     if strict:
         _refuse_overlaps(layout, table, sys, app)
     history = _renamed(table, sys_period, app_period, sys, app)

@@ -81,7 +81,7 @@ class Layout:
     def read_facts(self, table: pa.Table) -> tuple[pa.Table, Ticks, Ticks]:
         """Facts to insert, in the table's own types: their values, and their application periods."""
         table = self._conform(table)
-        admitted = admit(table, Period("app_start", "app_end"), "inserted", Policy())
+        admitted = admit(table, Period("app_start", "app_end"), "inserted", Policy(), options=False)
         facts = table.select(self.attributes)
         for name in self.key:
             if facts[name].null_count:

@@ -104,6 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 group.invoke(context)
             sys.stdout.flush()
             return 0
+        except click.exceptions.NoArgsIsHelpError as asked:  # a group of commands without one: as the program itself
+            click.echo(asked.format_message())
+            return 0
         except click.exceptions.Exit as stop:
             return stop.exit_code
         except Terminated:

@@ -53,7 +53,10 @@ class Condition:
             # by itself a text such as "call > 1" would be taken for a command
             found: Any = sqlglot.parse_one(f"TRUE AND {self.text}", into=exp.Condition, dialect="duckdb")
         except (SqlglotError, RecursionError) as error:
-            raise UsageError(f"where={shown(self.text)} is no condition of SQL: {_first_line(error)}") from error
+            raise UsageError(
+                f"where={shown(self.text)} is no condition of SQL: {_trouble(error)}; "
+                "give one such as 'price < limit_right'"
+            ) from error
         first = found
         while not (isinstance(first, exp.And) and isinstance(first.this, exp.Boolean)):
             first = first.this
@@ -77,7 +80,11 @@ class Condition:
         return found
 
 
-def _first_line(error: Exception) -> str:
-    import re
-
-    return re.sub(r"\x1b\[[0-9;]*m", "", str(error)).partition("\n")[0]
+def _trouble(error: Exception) -> str:
+    """Where a text cannot be read further; the parser's own words are about its classes."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    places = getattr(error, "errors", None)
+    if not places:
+        return "a text or a comment in it does not end"
+    return f"it cannot be read beyond {places[0]['highlight']!r}"

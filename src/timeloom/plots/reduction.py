@@ -41,7 +41,7 @@ class Times:
 
 def read_times(table: pa.Table, period: Period, side: str = "input") -> Times:
     """Read the periods; rows without a usable one are refused, as verbs do."""
-    found = admit(table, period, side, Policy("error", None))
+    found = admit(table, period, side, Policy(), options=False)
     starts, ends = found.starts, found.ends
     return Times(found.table, starts, closed_ends(starts, ends), found.ticks.type)
 

@@ -164,7 +164,7 @@ def table_events(table: Any, period: PeriodLike) -> tuple[TimeType | None, Ticks
                 f"{type(table).__name__} is no table; expected arrays of starts and ends, or a table with a period"
             )
         table = pa.table(table)
-    rows = admit(table, Period.of(period), "given", Policy())
+    rows = admit(table, Period.of(period), "given", Policy(), options=False)
     return plain_type(rows.ticks.type), rows.starts, rows.ends
 
 

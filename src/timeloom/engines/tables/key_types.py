@@ -110,10 +110,10 @@ def comparable(column: pa.ChunkedArray, name: str, *, grouping: bool = False) ->
     if isinstance(kind, pa.Bool8Type):
         return column.cast(pa.bool_())
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        use, choice = ("for grouping", "by=") if grouping else ("as keys", "on=")
+        use, choice = ("for grouping", "choose the columns with by=") if grouping else ("for equality", "leave it out")
         raise InvalidInputError(
-            f"column {name!r} is {kind}, whose values cannot be compared {use}; choose the columns with {choice}, or "
-            "turn it into numbers, times, text or bytes first"
+            f"column {name!r} is {kind}, whose values cannot be compared {use}; {choice}, or turn it into numbers, "
+            "times, text or bytes first"
         )
     if pa.types.is_floating(kind):
         return _one_zero(column if kind.bit_width == 64 else column.cast(pa.float64()))

@@ -19,6 +19,8 @@ from timeloom.engines.tables.verdicts import (
     EXAMPLES,
     QUARANTINED,
     REFUSED,
+    REMEDY,
+    REMEDY_WITHOUT_OPTIONS,
     VALID,
     Verdicts,
     dropping,
@@ -48,8 +50,11 @@ class Admitted:
     rejected: pa.Table
 
 
-def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitted:
-    """Read a table's periods and treat invalid and empty ones as the policy says."""
+def admit(table: pa.Table, period: Period, side: str, policy: Policy, *, options: bool = True) -> Admitted:
+    """Read a table's periods and treat invalid and empty ones as the policy says.
+
+    ``options`` tells whether the user has a say in it, by ``on_invalid`` and ``empty``.
+    """
     require_columns(table.column_names, list(period.columns), side)
     ticks = read_period(table, period, side)
     starts, (ends, verdict) = ticks.starts, judge(ticks, policy)
@@ -57,7 +62,8 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitte
         return Admitted(table, starts, ends, ticks, rejected_rows(table.slice(0, 0), verdict[:0], period))
     refused, dropped, kept_apart = (outcome(verdict, policy) == each for each in (REFUSED, DROPPED, QUARANTINED))
     if refused.any():
-        raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side))
+        remedy = REMEDY if options else REMEDY_WITHOUT_OPTIONS
+        raise InvalidInputError(_complaint(table, np.where(refused, verdict, VALID), period, side, remedy))
     if dropped.any():
         told = dropping(np.where(dropped, verdict, VALID), side)
         warnings.warn(told, DroppedRowsWarning, stacklevel=_callers_level())
@@ -177,9 +183,10 @@ def _callers_level() -> int:
     return level
 
 
-def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str) -> str:
+def _complaint(table: pa.Table, verdict: Verdicts, period: Period, side: str, remedy: str) -> str:
     def shown(rows: NDArray[np.int64]) -> list[str]:
         columns = [table[name] for name in period.columns]
         return [f"row {row}: {written(*(column[row] for column in columns))}" for row in rows[:EXAMPLES].tolist()]
 
-    return refusal(f"{int((verdict != VALID).sum())} of {verdict.size} rows", side, faults(verdict, period, shown))
+    count = f"{int((verdict != VALID).sum())} of {verdict.size} rows"
+    return refusal(count, side, faults(verdict, period, shown), remedy)

@@ -25,7 +25,10 @@ REMEDY = (
     "Mend them, or pass on_invalid='quarantine' to get them beside the result or on_invalid='drop' to leave them out; "
     "empty='point' keeps empty periods as single instants, empty='drop' leaves only them out"
 )
-"""What can be done about invalid rows."""
+"""What can be done about invalid rows where there are options for them."""
+
+REMEDY_WITHOUT_OPTIONS = "Mend them, or leave them out before; tl.check lists them"
+"""What can be done elsewhere."""
 
 EXAMPLES = 3
 """So many rows of a kind are shown."""
@@ -115,10 +118,10 @@ def written(*ends: object) -> str:
     return f"[{', '.join(map(str, ends))}]"
 
 
-def refusal(count: str, side: str, found: str) -> str:
+def refusal(count: str, side: str, found: str, remedy: str = REMEDY) -> str:
     """Say that rows of a table are refused, for these faults."""
     return (
-        f"{count} of the {side} table {'has' if count.endswith(' row') else 'have'} no usable period: {found}. {REMEDY}"
+        f"{count} of the {side} table {'has' if count.endswith(' row') else 'have'} no usable period: {found}. {remedy}"
     )
 
 

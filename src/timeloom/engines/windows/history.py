@@ -51,5 +51,5 @@ def _read(table: pa.Table, period: Period) -> PeriodTicks:
     require_columns(table.column_names, list(period.columns), "bitemporal")
     ticks = read_period(table, period, "bitemporal")
     if not np.isin(judge(ticks, Policy())[1], (VALID, EMPTY)).all():
-        admit(table, period, "bitemporal", Policy("error", "drop"))
+        admit(table, period, "bitemporal", Policy("error", "drop"), options=False)
     return ticks

@@ -122,7 +122,7 @@ class StreamWindows(FinalStream):
         if not table.num_rows and pa.types.is_null(table.schema.field(self._app.start).type):
             none = np.empty(0, np.int64)
             return History(none, none, none, none, (self._type, TimeType.of(pa.int64(), self._app.start, "input")))
-        admit(table, self._app, "input", Policy("error", "point"))
+        admit(table, self._app, "input", Policy("error", "point"), options=False)
         app = read_period(table, self._app, "input")
         return History(live.starts, live.ends, app.starts, app.ends, (self._type, app.type))
 
