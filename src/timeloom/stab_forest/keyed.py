@@ -123,7 +123,7 @@ class KeyedForest:
             forest, ids = self._entries.get(key) or (self._empty(), [])
             ids.append(self._next)
             try:
-                forest.append(start, end, payload={self.period.start: start, self.period.end: end, **columns})
+                forest.append(start, end, payload=columns)  # the event tells its period
             except BaseException:
                 ids.pop()
                 raise

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from timeloom.engines.tables.frames import to_arrow
-from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType, read_period
 from timeloom.engines.tables.validity import admit
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.order import Ticks
@@ -85,7 +85,7 @@ def carried(payload: object, period: PeriodLike, kind: TimeType | None, starts: 
         return table
     if len(present) == 1:
         raise UsageError(f"the payload has {present[0]!r}, but not both of {names}; give it both columns, or none")
-    rows = admit(table, read, "payload", Policy())
+    rows = admit(table, read, "payload", Policy(), options=False)
     wrong = np.flatnonzero((rows.starts != starts) | (rows.ends != ends))
     if wrong.size or (kind is not None and rows.ticks.type.axis is not kind.axis):
         first = f", first in row {wrong[0]}" if wrong.size else ""
@@ -93,6 +93,9 @@ def carried(payload: object, period: PeriodLike, kind: TimeType | None, starts: 
             f"the payload's columns {names} differ from the events' periods in {wrong.size} of {starts.size} rows"
             f"{first}; give equal ones, name the payload's period by period=, or leave these columns out"
         )
+    if pa.types.is_null(table.schema.field(read.end).type):  # all are open, and may end later
+        at = table.schema.get_field_index(read.end)
+        table = table.set_column(at, read.end, table[read.end].cast(table.schema.field(read.start).type))
     return table
 
 
@@ -110,17 +113,28 @@ def require_rows(payload: Payload | None, given: object, events: int) -> pa.Tabl
         ) from error
 
 
-def require_row(payload: Payload | None, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The row of one more event, checked; columns that it leaves out are null."""
+def require_row(
+    payload: Payload | None, given: Mapping[str, Any] | None, period: Period, event: tuple[int, int]
+) -> Mapping[str, Any] | None:
+    """The row of one more event, checked; columns that it leaves out are null, but for those of its period."""
     if payload is None and given is None:
         return None
     _require_both(payload, given, "a mapping")
     if not isinstance(given, Mapping) or not set(given) <= set(payload.schema.names):  # type: ignore[union-attr]
         raise UsageError(f"payload={shown(given)} is no row of this forest; {_wanted(payload)}")
     try:
-        pa.Table.from_pylist([given], schema=payload.schema)  # type: ignore[union-attr]
+        row = pa.Table.from_pylist([given], schema=payload.schema)  # type: ignore[union-attr]
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInputError(f"payload={shown(given)} does not fit ({error}); {_wanted(payload)}") from error
+    told = [given.get(name) is not None for name in period.columns]
+    if any(told):
+        ticks = read_period(row, period, "payload")
+        read = ticks.starts[0], ticks.ends[0]
+        if any(known and one != other for known, one, other in zip(told, read, event, strict=True)):
+            raise InvalidInputError(
+                f"payload={shown(given)} tells another period than that of its event; give an equal one, or leave "
+                f"{' and '.join(map(repr, period.columns))} out of it"
+            )
     return given
 
 

@@ -186,7 +186,7 @@ class SharedIndex:
         """Accept one event of an axis, which the first event decides, and its row."""
         with self.lock:
             require_axis(self.arrivals.axis, kind, "the event")
-            row = require_row(self.payload, row)
+            row = require_row(self.payload, row, self.period, (start, end))
             event = self.append(start, end)
             self.arrivals.axis = self.arrivals.axis or kind
             if row is not None and self.payload is not None:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.tables.taking import taken
-from timeloom.engines.tables.ticks import TimeType
+from timeloom.engines.tables.ticks import TimeType, shift_ticks
 from timeloom.errors import TimeloomError
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import ends_of
@@ -79,7 +80,7 @@ class ForestView:
         for name in names:
             if payload is not None and name in payload.column_names:
                 rows = pa.array(self.index.ranks(positions)) if rows is None else rows
-                found[name] = taken(payload[name], rows, name)
+                found[name] = self._known(taken(payload[name], rows, name), name, positions)
             elif name == self.period.start:
                 found[name] = _starts(self.forest.starts[positions], kind)
             elif name == self.period.end:
@@ -87,6 +88,23 @@ class ForestView:
             else:
                 found[name] = _plain(self.index.names(positions), _INT64)
         return [found[name] for name in names]
+
+    def _known(
+        self, column: "pa.Array | pa.ChunkedArray", name: str, positions: NDArray[np.integer]
+    ) -> "pa.Array | pa.ChunkedArray":
+        """A column of the payload; of its period, what rows do not tell is known from the events: ends came later."""
+        period = self.period
+        if not column.null_count or name not in (period.start, period.end):
+            return column
+        if name == period.start:
+            ticks, shift = self.forest.starts[positions], period.start_shift
+        else:
+            ticks, shift = ends_of(self.forest, positions), period.end_shift
+        is_open = ticks == FOREVER
+        if is_open.all():
+            return column
+        kind = TimeType.of(column.type, name, "payload")
+        return pc.coalesce(column, kind.to_arrow(shift_ticks(ticks, -shift), is_open, name))
 
     def order(self, positions: NDArray[np.integer]) -> "NDArray[np.integer]":
         """The same positions by ascending id."""
