@@ -66,3 +66,13 @@ def test_every_public_name_is_there():
 def test_the_front_page_tells_the_truth():
     failures, examples = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert (failures, examples > 5) == (0, True)
+
+
+def test_tables_given_to_a_streaming_verb_are_refused_without_pyspark():
+    code = (
+        "import sys; sys.modules['pyspark'] = None; import pyarrow as pa, timeloom as tl\n"
+        "try: tl.stream_join(pa.table({'id': [1]}), pa.table({'id': [1]}), 'overlaps')\n"
+        "except tl.UsageError as error: print(error)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "stream_join takes streaming DataFrames, and timeloom.streaming.StreamJoin tables of events" in told

@@ -62,8 +62,15 @@ def stream_join(
     ``reason``, which is null for results; then the columns asked for. Events that were refused (late, an end without a
     start, …) appear with their id, time and reason, so that none is lost unseen.
     """
-    from timeloom.engines.spark.cluster.interpreter import use_own_python
     from timeloom.engines.tables.marks import is_spark
+
+    for side, frame in (("left", left), ("right", right)):  # before PySpark is loaded, which local tables do without
+        if not is_spark(frame):
+            raise UsageError(
+                f"the {side} input is a {type(frame).__name__}; stream_join takes streaming DataFrames, and "
+                "timeloom.streaming.StreamJoin tables of events"
+            )
+    from timeloom.engines.spark.cluster.interpreter import use_own_python
     from timeloom.streaming.operator import checked_how
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import key_columns
@@ -71,9 +78,6 @@ def stream_join(
     from timeloom.streaming.structured import stream_join as run
     from timeloom.streaming.wanted import Wanted, read_columns
 
-    for side, frame in (("left", left), ("right", right)):
-        if not is_spark(frame):
-            raise UsageError(f"the {side} input is a {type(frame).__name__}; stream_join takes streaming DataFrames")
     kind = checked_how(how, left_arrives, right_arrives)
     asked, roles = read_columns(columns, event_columns)
     condition = None if where is None else Condition(where)
