@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from timeloom.cli.screen import working
+from timeloom.cli.state import ALONE, show_help
 from timeloom.cli.texts import dashed
 from timeloom.cli.verbs import call_values, make_command, read_inputs
 from timeloom.operators.registry import Verb, verbs
@@ -50,4 +51,6 @@ command = Explained(
     "explain",
     help="Say what a call of a verb would do, and why, without making its result.",
     short_help="Say what a call would do, and why",
+    callback=show_help,
+    **ALONE,
 )

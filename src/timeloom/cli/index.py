@@ -7,7 +7,7 @@ import click
 
 from timeloom.cli.reading import Reading
 from timeloom.cli.screen import say, working
-from timeloom.cli.state import with_debug
+from timeloom.cli.state import ALONE, show_help, with_debug
 from timeloom.cli.texts import parse_period, parse_value
 
 _OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the screen.")
@@ -24,12 +24,14 @@ def _forest(path: str) -> Any:
     return StabForest.load(path)
 
 
-@click.group("index", short_help="Build an index of a table's periods, ask it, let it grow")
-def command() -> None:
-    """Indexes in files: which rows are active at an instant, or were believed then, without reading the table.
-
-    A file that ends with .index or .idx may stand where commands take a table, also in queries.
-    """
+command = click.Group(
+    "index",
+    help="Indexes in files: which rows are active at an instant, or were believed then, without reading the table.\n\n"
+    "A file that ends with .index or .idx may stand where commands take a table, also in queries.",
+    short_help="Build an index of a table's periods, ask it, let it grow",
+    callback=show_help,
+    **ALONE,
+)
 
 
 @with_debug

@@ -16,7 +16,7 @@ import click
 
 from timeloom.cli.completion import complete, completion_asked
 from timeloom.cli.screen import say
-from timeloom.cli.state import State, debug_option, version_option
+from timeloom.cli.state import ALONE, State, debug_option, show_help, version_option
 from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
 from timeloom.pipeline.signals import Terminated, terminable
 
@@ -66,9 +66,8 @@ def program() -> Commands:
     group = Commands(
         "timeloom",
         params=[version_option(), debug_option()],
-        no_args_is_help=False,
-        invoke_without_command=True,
-        callback=_show_help,
+        callback=show_help,
+        **ALONE,
         help="Temporal relational algebra for Spark and Arrow tables.",
         epilog=EPILOG,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -76,13 +75,6 @@ def program() -> Commands:
     for part in (completion, explain, index, plot, recover, run, sql, stream, validate, version, warm):
         group.add_command(part.command)
     return group
-
-
-@click.pass_context
-def _show_help(context: click.Context) -> None:
-    """A program that is asked for nothing tells what it can do."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,9 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ):
                 group.invoke(context)
             sys.stdout.flush()
-            return 0
-        except click.exceptions.NoArgsIsHelpError as asked:  # a group of commands without one: as the program itself
-            click.echo(asked.format_message())
             return 0
         except click.exceptions.Exit as stop:
             return stop.exit_code

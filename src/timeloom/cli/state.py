@@ -21,6 +21,17 @@ class State:
     mask: Callable[[str], str] = _unmasked
 
 
+ALONE: dict[str, Any] = {"no_args_is_help": False, "invoke_without_command": True}
+"""The settings of a group of commands that may be called without one, and then shows its help."""
+
+
+@click.pass_context
+def show_help(context: click.Context) -> None:
+    """A group of commands that is asked for nothing tells what it can do."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
 def debug_option() -> click.Option:
     """The option ``--debug``, which every command takes."""
 
