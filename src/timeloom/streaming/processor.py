@@ -145,8 +145,9 @@ class JoinProcessor(StatefulProcessor):
         found = [*self.answers.frames(certain, state), *(self._unused(some, state) for some in unused)]
         if frame is not None and frame["verdict"].any():
             found.append(self._unreadable(frame, numbers))
+        keys = pa.array(state.keys, pa.string())
         for result in found:
-            result[KEY] = [state.keys[number] for number in result[KEY]]
+            result[KEY] = pd.arrays.ArrowExtensionArray(keys.take(pa.array(result[KEY].to_numpy(np.int64))))  # type: ignore[attr-defined]
             yield result.reindex(columns=[KEY, "left_id", "right_id", "at", "reason", *self.answers.columns])
 
     def _events(self, frame: pd.DataFrame | None, side: int, numbers: Ids, state: SharedState) -> tuple[Events, Ids]:

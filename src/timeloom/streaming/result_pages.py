@@ -18,6 +18,10 @@ class ResultPages:
         self._page = np.empty((3, 0), np.int64)
         self._used = 0
 
+    def __reduce__(self) -> tuple[type["ResultPages"], tuple[()]]:
+        """Results have left: a copy begins with nothing."""
+        return ResultPages, ()
+
     def room(self, pairs: int) -> Cells:
         """Room for at least this many pairs."""
         if pairs < SMALL or pairs > PAGE:
