@@ -71,8 +71,8 @@ from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
 from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
-from timeloom.streaming.result_pages import ResultPages
 from timeloom.streaming.restoring import sound_arrays
+from timeloom.streaming.result_pages import ResultPages
 from timeloom.streaming.rules import Directly, alike, directly, is_near, rules_of
 from timeloom.streaming.state_layout import BEFORE as STORED_BEFORE
 from timeloom.streaming.state_layout import LEFT_HANDLE

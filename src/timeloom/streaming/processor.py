@@ -147,7 +147,7 @@ class JoinProcessor(StatefulProcessor):
             found.append(self._unreadable(frame, numbers))
         keys = pa.array(state.keys, pa.string())
         for result in found:
-            result[KEY] = pd.arrays.ArrowExtensionArray(keys.take(pa.array(result[KEY].to_numpy(np.int64))))  # type: ignore[attr-defined]
+            result[KEY] = pd.arrays.ArrowExtensionArray(keys.take(pa.array(result[KEY].to_numpy(np.int64))))
             yield result.reindex(columns=[KEY, "left_id", "right_id", "at", "reason", *self.answers.columns])
 
     def _events(self, frame: pd.DataFrame | None, side: int, numbers: Ids, state: SharedState) -> tuple[Events, Ids]:
