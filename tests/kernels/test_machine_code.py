@@ -146,6 +146,26 @@ def test_without_a_place_of_its_own_a_kernel_is_compiled_and_that_is_said_once(t
     assert list(shared.rglob("*.nb*")) == []
 
 
+LOADED = """
+import sys
+import numpy as np
+from timeloom.kernels.order import sort
+sort(np.array([5, 3, 9]))
+from timeloom.kernels.stab_forest.stab import count_own
+count_own(np.array([1, 5, 9]), 0, 3, 4)
+print("numba.np.arraymath" in sys.modules)
+import numba
+twice = numba.njit(lambda ends: 2 * count_own(ends, 0, 3, 4))
+print(twice(np.array([1, 5, 9])))
+"""
+
+
+def test_kept_kernels_are_loaded_without_the_rules_for_compiling_which_are_there_when_needed(tmp_path):
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(LOADED, **kept)[0] == ["True", "4"]
+    assert run(LOADED, **kept)[0] == ["False", "4"]
+
+
 def test_kernels_in_an_archive_are_kept_and_loaded_again(tmp_path):
     archive, cache = tmp_path / "timeloom.zip", tmp_path / "cache"
     with zipfile.ZipFile(archive, "w") as file:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime.nrt import rtsys
 
 _CONFIG: Any = numba.config
 _HERE = Path(__file__).parent
@@ -37,6 +38,16 @@ class KernelCache(FunctionCache):
         pass
 
     _impl_class = _Files
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load machine code from disk, without all that Numba knows about compiling.
+
+        Numba loads its rules for every type and function first, which takes as long as importing it. Code that is
+        compiled already needs the runtime of its arrays and nothing more; the compiler loads those rules by itself.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 class KernelPlace(_CacheLocator):
