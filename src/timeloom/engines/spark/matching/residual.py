@@ -10,6 +10,7 @@ from timeloom.engines.joins.problem import Side
 from timeloom.engines.joins.residual import Keep, lengths, sharing
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.pair_columns import PairColumns
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.windows import Bounds, outside
 from timeloom.model.conditions import Condition
 from timeloom.model.join import MinOverlap
@@ -57,9 +58,7 @@ class Residual:
             if self.condition is None or self.pairs is None or not kept.any():
                 return kept
             columns = {name: self.pairs.of(rows, column, lefts, rights) for name, column in self.columns}
-            from timeloom.engines.tables.conditions import held as holds  # its parser is not loaded where none is asked
-
-            return kept & holds(self.condition, columns, lefts.size)
+            return kept & held(self.condition, columns, lefts.size)
 
         return passes
 

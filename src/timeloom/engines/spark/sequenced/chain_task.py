@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from timeloom.engines.joins.problem import Side
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
 from timeloom.engines.spark.sequenced.chain_parts import Arrivals, Part, shared_ids
+from timeloom.engines.tables.conditions import held
 from timeloom.engines.tables.gather import NO_ROW, Source, positions
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.ticks import Ticks
@@ -129,8 +130,6 @@ class ChainTask:
             linked = Linked((page.left, page.right), page.starts, page.ends)
             rows = [positions(at) for at in linked.at]
             read = {name: self._column(column, sources, rows, linked) for name, column in asked.columns}
-            from timeloom.engines.tables.conditions import held  # its parser is not loaded where none is asked
-
             return held(asked.condition, read, page.left.size)
 
         found = []
