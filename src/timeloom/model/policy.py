@@ -33,3 +33,8 @@ class Policy:
     def judges(self) -> bool:
         """Whether some rows must be refused or dropped, and not only be handed out beside the result."""
         return self.on_invalid != "quarantine" or self.for_empty in ("error", "drop")
+
+    @property
+    def drops(self) -> bool:
+        """Whether some rows are left out, of which somebody must be told."""
+        return "drop" in (self.on_invalid, self.for_empty)

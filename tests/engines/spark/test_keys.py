@@ -200,9 +200,10 @@ def test_keys_that_cannot_be_compared_are_refused_by_name(spark):
         kept = one.select("start", "end", name)
         with pytest.raises(tl.InvalidInputError, match=match):
             tl.top_k(kept, kept, 1, by=name)
-    for call in (lambda: tl.stab(one, 1), lambda: tl.join(one, one, how="left"), lambda: tl.top_k(one, one, 1)):
+    for call in (lambda: tl.stab(one, range(99)), lambda: tl.join(one, one, how="left"), lambda: tl.top_k(one, one, 1)):
         with pytest.raises(tl.InvalidInputError, match="column 'months' .* cannot send to Python; cast it"):
             call()
+    assert tl.stab(one, 1).count() == 1, "which Spark tests itself"
 
 
 def test_zeros_and_not_a_number_are_one_key_each(spark):

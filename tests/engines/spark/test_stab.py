@@ -1,6 +1,9 @@
 """`stab` on Spark returns the rows that it returns on local tables, and runs nothing before it is asked for."""
 
 import datetime as dt
+import io
+import re
+from contextlib import redirect_stdout
 
 import pyarrow as pa
 import pytest
@@ -14,6 +17,21 @@ def events(rows=200):
     starts = [(7 * row) % 50 for row in range(rows)]
     ends = [None if row % 31 == 0 else start + 1 + row % 6 for row, start in enumerate(starts)]
     return pa.table({"start": starts, "end": ends, "id": range(rows), "text": [str(row) for row in range(rows)]})
+
+
+@pytest.fixture
+def changed(spark):
+    """Settings of the session that hold for one test."""
+    before = {}
+
+    def change(settings):
+        before.update({name: spark.conf.get(name) for name in settings})
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+
+    yield change
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 def ids(frame):
@@ -50,11 +68,49 @@ def test_zoned_timestamps_do_not_depend_on_the_session_zone(spark):
 
 def test_invalid_rows_follow_the_policy(spark):
     frame = spark.createDataFrame([(1, 4, 0), (None, 4, 1), (5, 2, 2)], "start int, end int, id int")
-    with pytest.raises(Exception, match="in one task of stab, .* rows of the input table have no usable period"):
+    with pytest.raises(Exception, match="at least 1 row of the input table has no usable period: 1 where .* Mend them"):
         tl.stab(frame, at=2).collect()
+    with pytest.raises(Exception, match="in one task of stab, .* rows? of the input table ha.* no usable period"):
+        tl.stab(frame, at=range(100)).collect()
     assert ids(tl.stab(frame, at=2, on_invalid="drop")) == [0]
     result, rejected = tl.stab(frame, at=2, on_invalid="quarantine")
     assert (ids(result), ids(rejected)) == ([0], [1, 2])
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("generated", ["true", "false"])
+@pytest.mark.parametrize(
+    ("period", "reason"),
+    [((None, 4), "it's ${a} \\ 'b' is null ([null, 4])"), ((5, 2), "end is before it's ${a} \\ 'b'")],
+)
+def test_a_row_is_refused_in_sql_in_words_that_no_setting_changes(spark, changed, ansi, generated, period, reason):
+    changed({"spark.sql.ansi.enabled": ansi, "spark.sql.codegen.wholeStage": generated})
+    table = pa.table({"it's ${a} \\ 'b'": [1, period[0]], "end": [4, period[1]]})
+    found = tl.stab(spark.createDataFrame(table), at=2, period=tuple(table.column_names))
+    with pytest.raises(Exception, match=re.escape(reason)):
+        found.collect()
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [({"empty": "point"}, [0, 1]), ({"on_invalid": "quarantine"}, [0]), ({"empty": "drop"}, [0])],
+)
+def test_empty_periods_follow_the_policy(spark, options, rows):
+    frame = spark.createDataFrame([(1, 4, 0), (2, 2, 1)], "start int, end int, id int")
+    found = tl.stab(frame, at=2, **options)
+    assert ids(found.result if "on_invalid" in options else found) == rows
+    with pytest.raises(Exception, match="the period is empty: start equals end"):
+        tl.stab(frame, at=2).collect()
+
+
+@pytest.mark.parametrize(
+    ("at", "options", "tasks"), [([2], {}, 0), ([2], {"on_invalid": "drop"}, 1), (list(range(17)), {}, 1)]
+)
+def test_few_instants_need_no_task(spark, at, options, tasks):
+    text = io.StringIO()
+    with redirect_stdout(text):
+        tl.stab(spark.createDataFrame(events()), at=at, **options).explain()
+    assert text.getvalue().count("MapInArrow") == tasks
 
 
 def test_nothing_runs_before_an_action(spark):

@@ -60,7 +60,11 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
     if inputs.alone:
         facts |= {"broadcast side": strategy.small} if strategy.small else {}
         return Explanation(
-            "join", "spark", facts | {"partitions": 1, "replication": 1}, (strategy.why, ALONE), inputs.forecast
+            "join",
+            "spark",
+            facts | {"partitions": 1, "replication": 1},
+            (strategy.why, ALONE, *counts),
+            inputs.forecast,
         )
     if strategy.name == "broadcast":
         shuffled = strategy.small in inputs.preserved

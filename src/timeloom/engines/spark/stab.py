@@ -10,33 +10,34 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.arrow_types import arrow_schema
-from timeloom.engines.spark.columns.faults import admitted_in_task, answer
-from timeloom.engines.spark.columns.ticks import PeriodColumns, literal
+from timeloom.engines.spark.columns.faults import admitted_in_task, answer, refused_in_sql
+from timeloom.engines.spark.columns.instants import may_be_active, tested_in_sql
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.instants import instant_ticks, stabbed
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.engines.tables.verdicts import VALID
+from timeloom.engines.tables.verdicts import unusable_in_sql
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 from timeloom.model.stab import StabRequest
-
-FEW = 16
-"""Up to so many instants, Spark itself tests each of them; more are looked up by tasks."""
 
 
 def stab(df: DataFrame, request: StabRequest) -> Any:
     """Keep the rows that are active at any of the instants. Nothing runs before an action.
 
-    Spark drops what cannot be active; tasks see the rest, and the invalid rows, which they must refuse or report.
+    Spark drops what cannot be active. Few instants it tests itself, and refuses invalid rows. Otherwise tasks see the
+    rest: many instants are looked up, and of invalid rows that are dropped somebody must tell.
     """
     frame = judge_frame(df, request.period, "input", request.policy)
     instants = instant_ticks(request.at, frame.columns.kind.type)
-    judges = request.policy.judges
-    active = _may_be_active(frame.columns, instants)
-    found = frame.rows.where(f"{frame.verdict} <> {VALID} OR {active}" if judges else active)
+    active, in_sql = may_be_active(frame.columns, instants), tested_in_sql(instants, request.policy)
+    if request.policy.judges:
+        unusable = unusable_in_sql(frame.columns.start, frame.columns.end)
+        seen = refused_in_sql(frame) if in_sql else "true"
+        active = f"CASE WHEN {unusable} THEN {seen} ELSE {active} END"
+    found = frame.rows.where(active)
     names = tuple(frame.schema.names)
-    if judges or instants.size > FEW:
+    if not in_sql:
         arrow_schema(frame.schema, "input")
         task = StabTask(request.period, request.policy, instants, names)
         found = mapped(found, task, _renamed(frame))
@@ -50,17 +51,6 @@ def _renamed(frame: JudgedFrame) -> T.StructType:
         for field in frame.schema
     ]
     return T.StructType(fields)
-
-
-def _may_be_active(columns: PeriodColumns, instants: Ticks) -> str:
-    """A test in SQL: exact for few instants; for many, whether a row reaches into the time from first to last."""
-    if not instants.size:
-        return "false"
-    spans = [(t, t) for t in instants.tolist()]
-    if len(spans) > FEW:
-        spans = [(spans[0][0], spans[-1][0])]
-    tests = (f"({columns.start} <= {literal(last)} AND {columns.end} > {literal(first)})" for first, last in spans)
-    return f"({' OR '.join(tests)})"
 
 
 @dataclass(frozen=True)

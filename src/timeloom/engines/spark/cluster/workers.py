@@ -78,8 +78,8 @@ class Prompt:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""
         acknowledge()
-        yield from self.task(batches)
         keep_loaded()
+        yield from self.task(batches)
 
 
 def plan_name(task: Any) -> str:
@@ -115,10 +115,12 @@ def _acknowledge(descriptor: int) -> None:
 
 
 def keep_loaded() -> None:
-    """Let the search for cycles pass over all that is loaded now: modules and compiled code, which stay anyway."""
+    """Let the search for cycles pass over what is loaded when a task begins: modules and compiled code, which stay.
+
+    Spark has just searched what the task before left, so nothing is kept that nobody needs.
+    """
     if len(sys.modules) != _LOADED.modules:
         _LOADED.modules = len(sys.modules)
-        gc.collect()
         gc.freeze()
 
 

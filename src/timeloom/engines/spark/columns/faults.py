@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +12,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
 from timeloom.engines.tables.validity import Admitted as AdmittedTable
 from timeloom.engines.tables.validity import Quarantined, admit
-from timeloom.engines.tables.verdicts import REFUSED, VALID, faults, in_one_task, outcome, refusal, written
+from timeloom.engines.tables.verdicts import (
+    REFUSED,
+    VALID,
+    faults,
+    in_one_task,
+    outcome,
+    reason_texts,
+    refusal,
+    written,
+)
 from timeloom.errors import DroppedRowsWarning, InvalidInputError
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -30,6 +39,9 @@ FAULT = "fault"
 
 Spark's Arrow writer, which asks for the size of all columns after every row, takes three times as long for a struct.
 """
+
+_PLAIN = re.compile(r"[\w ,.:;()\[\]=-]*", re.ASCII)
+"""Texts that mean what they say in SQL, whatever the settings."""
 
 VERDICT, START, END = "verdict", "start", "end"
 
@@ -106,16 +118,19 @@ def admitted_in_task(table: pa.Table, period: Period, side: str, policy: Policy,
     return found
 
 
-def refused_in_sql(frame: JudgedFrame) -> Column:
-    """An error for an invalid row. It is the first of its task: nobody has seen the others."""
-    start, end = (
-        F.coalesce(F.col(frame.column(name)).cast("string"), F.lit("null"))
-        for name in (frame.period.start, frame.period.end)
-    )
+def refused_in_sql(frame: JudgedFrame) -> str:
+    """An error for an invalid row, in SQL. It is the first of its task: nobody has seen the others."""
+    reasons = (f"WHEN {verdict} THEN {text_in_sql(text)}" for verdict, text in reason_texts(frame.period).items())
+    columns = map(frame.column, (frame.period.start, frame.period.end))
+    found = [f"CASE {frame.verdict} {' '.join(reasons)} END", *(f"CAST({name} AS STRING)" for name in columns)]
     told = refusal("at least 1 row", frame.side, f"1 where {{}} ({written('{}', '{}')})").split("{}")
-    pieces = [F.lit(text) for text in told]
-    found = F.concat(*(part for pair in zip(pieces, (frame.reason, start, end), strict=False) for part in pair))
-    return F.raise_error(F.concat(found, pieces[-1])).cast("bigint")
+    parts = (f"{text_in_sql(text)}, coalesce({value}, 'null')" for text, value in zip(told, found, strict=False))
+    return f"raise_error(concat({', '.join(parts)}, {text_in_sql(told[-1])}))"
+
+
+def text_in_sql(text: str) -> str:
+    """A text in SQL. What settings of the session may give another meaning is written as bytes."""
+    return f"'{text}'" if _PLAIN.fullmatch(text) else f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 def answer(result: DataFrame, inputs: Sequence[JudgedFrame], policy: Policy) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -48,6 +48,11 @@ class Packing:
     def own(self, frame: JudgedFrame) -> list[str]:
         """The columns of a side, named by their positions, in SQL."""
         return [f"{frame.column(name)} AS p{at}" for name, at in self.positions(frame).items()]
+
+    def packed(self, frame: JudgedFrame) -> DataFrame:
+        """The rows of a side with these columns, named by their positions, in any order."""
+        at = self.positions(frame)
+        return frame.only(at).toDF(*(f"p{at[name]}" for name in frame.schema.names if name in at))
 
 
 def shared_positions(

@@ -1,5 +1,6 @@
 """Which rows of a DataFrame have a usable period, as expressions: the same verdicts as on local tables."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -50,6 +51,14 @@ class JudgedFrame:
         if self.policy.on_invalid == "quarantine":
             return self.all_rows.where(f"NOT {self.quarantined}")
         return self.all_rows
+
+    def only(self, names: Collection[str]) -> DataFrame:
+        """The rows with some of the user's columns only, in the order that they have.
+
+        Columns are left out without a word of SQL: the first text that a session reads takes a tenth of a second.
+        """
+        others = [self.column(name) for name in self.schema.names if name not in names]
+        return self.rows.drop(*others) if others else self.rows
 
     @property
     def quarantined(self) -> str:

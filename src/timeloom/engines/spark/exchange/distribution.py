@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.columns.arrow_types import may_be_long
-from timeloom.engines.spark.columns.packing import Packing, packed_columns
+from timeloom.engines.spark.columns.packing import Packing
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.plan import Exchange, Source
@@ -22,11 +22,12 @@ from timeloom.engines.tables.verdicts import VALID
 class Sent:
     """A side to be sent to tasks: its rows, the hash of their keys, and where its columns stand in a packed row.
 
-    ``reader`` is how tasks read rows that they send on.
+    ``packed`` is what one task takes that has all rows, and ``reader`` how tasks read rows that they send on.
     """
 
     admitted: JudgedFrame
     rows: DataFrame
+    packed: DataFrame
     key: str
     layout: SideLayout
     reader: RowReader
@@ -69,8 +70,11 @@ class Distribution:
 
     def _source(self, sent: Sent) -> Source:
         admitted = sent.admitted
-        timed = sent.rows.where(f"{admitted.verdict} = {VALID}")
         ticks = admitted.columns.start, admitted.columns.end
+
+        def timed() -> DataFrame:
+            return sent.rows.where(f"{admitted.verdict} = {VALID}")
+
         return Source(self._packed(sent), timed, ticks, sent.key, sent.reader, self._long(sent))
 
     def _long(self, sent: Sent) -> tuple[str, ...]:
@@ -81,8 +85,7 @@ class Distribution:
     def _packed(self, sent: Sent) -> DataFrame:
         """A side's rows with the columns that tasks need, and the hashes of their keys if they decide."""
         if self.slicing.alone:
-            positions = self.packing.positions(sent.admitted)
-            return sent.rows.select(*packed_columns(sent.admitted, positions, self.packing.types))
+            return sent.packed
         columns = self.packing.own(sent.admitted)
         if self.slicing.by_key:
             columns.append(f"CAST({sent.key} AS BIGINT) AS {KEY}")

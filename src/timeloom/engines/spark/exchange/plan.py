@@ -1,7 +1,7 @@
 """The plan of an exchange: rows of one table or more, sent to tasks by bucket and slice, shuffled once, in blocks."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -29,11 +29,12 @@ class Source:
     """A table whose rows are sent: ``rows`` has what travels, and the hash of the key if that decides.
 
     The sample is drawn from the rows of ``timed``, which all have a period: ``ticks`` and ``key`` are SQL over these.
-    ``long`` are the columns of ``rows`` whose values may be long.
+    They are asked for only if there is a sample, as most small plans need none. ``long`` are the columns of ``rows``
+    whose values may be long.
     """
 
     rows: DataFrame
-    timed: DataFrame
+    timed: Callable[[], DataFrame]
     ticks: tuple[str, str]
     key: str
     reader: RowReader
@@ -63,14 +64,14 @@ class Exchange:
         """What the exchange of rows of this size would cost. Runs a job over periods and keys."""
         found = mapped(self._sample(), ForecastTask(self._chooser(), row_bytes), FORECAST).first()
         facts: dict[str, Any] = {} if found is None else json.loads(found[0])
-        return facts
+        return facts | {"bytes shuffled": 0} if self.slicing.alone else facts
 
     def _chooser(self) -> CutTask:
         return CutTask(self.slicing, tuple(source.reader.range for source in self.sources), in_pipeline())
 
     def _sample(self) -> DataFrame:
         samples = [
-            sampled(source.timed, number, source.ticks, source.key, self.slicing.share)
+            sampled(source.timed(), number, source.ticks, source.key, self.slicing.share)
             for number, source in enumerate(self.sources)
         ]
         return least_ranks(samples, sample_size(self.slicing.slices))
@@ -96,9 +97,16 @@ class Exchange:
         return sent_by_number(blocks, self.slicing.tasks, TASK)
 
     def _together(self) -> DataFrame:
-        """The rows of all sources, told apart by a column if there are several."""
+        """The rows of all sources, told apart by a column if there are several.
+
+        What one task takes is put together by name, without a word of SQL. That is no way for declarative pipelines,
+        where plans may not be looked at: Spark must, to know which columns are missing.
+        """
         if not self.mixed:
             return self.sources[0].rows
+        if self.slicing.alone:
+            told = [source.rows.withColumn(SOURCE, F.lit(number)) for number, source in enumerate(self.sources)]
+            return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), told)
         return _union(
             [source.rows.selectExpr("*", f"{number} AS {SOURCE}") for number, source in enumerate(self.sources)]
         )

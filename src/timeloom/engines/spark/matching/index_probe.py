@@ -35,8 +35,7 @@ MOST_PARTS = 4
 def suits(policy: Policy, parts: Sequence[JoinPart], small: int | None, streamed: int | None) -> bool:
     """Tell whether sides of these sizes suit, if the relation does; only tasks can report which rows they drop."""
     return (
-        policy.on_invalid != "drop"
-        and policy.empty != "drop"
+        not policy.drops
         and 0 < len(parts) <= MOST_PARTS
         and small is not None
         and streamed is not None
@@ -100,7 +99,8 @@ class Probing:
             return self.plan.present.join(self.side, F.expr(TOUCHED))
         unusable = unusable_in_sql("start", "end")
         joined = self.plan.present.join(self.side, F.expr(f"{unusable} OR {TOUCHED}"))
-        return joined.withColumn("low", F.when(F.expr(unusable), refused_in_sql(admitted)).otherwise(F.col("low")))
+        refused = f"CAST({refused_in_sql(admitted)} AS BIGINT)"
+        return joined.withColumn("low", F.expr(f"CASE WHEN {unusable} THEN {refused} ELSE low END"))
 
     def _output(self) -> list[Column]:
         values = iter(value_names(len(self._values)))

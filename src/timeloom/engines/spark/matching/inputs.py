@@ -122,9 +122,14 @@ class PackedSides:
         return Packing.of(self.sides.left.schema, self.sides.right.schema, (left, right))
 
     @cached_property
+    def packed(self) -> dict[str, DataFrame]:
+        """The rows of each side with the columns that tasks need, named by their positions."""
+        return {side.side: self.packing.packed(side) for side in self.sides.both}
+
+    @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """What Spark knows of each side's columns, without running anything."""
-        return {side.side: estimate(side.rows.selectExpr(*self.packing.own(side))) for side in self.sides.both}
+        return {side: estimate(rows) for side, rows in self.packed.items()}
 
     @property
     def sizes(self) -> "dict[str, int | None]":
@@ -252,10 +257,10 @@ class JoinInputs(PackedSides):
         return Distribution(left, right, self.packing, self.slicing)
 
     def _sent(self, side: JudgedFrame, key: str) -> Sent:
-        """A side as it is sent to tasks: rows without a key only if they count without a partner."""
+        """A side as it is sent to other tasks: rows without a key only if they count without a partner."""
         names, rows = self.sides.key_names(side), side.rows
-        if names and side.side not in self.preserved:
+        if names and side.side not in self.preserved and not self.alone:
             rows = rows.where(f"NOT {no_key(side, names)}")
         layout = self.layout(side)
         reader = SideReader(layout, side.policy, PartRange(side.side, self.parts))
-        return Sent(side, rows, key, layout, reader)
+        return Sent(side, rows, self.packed[side.side], key, layout, reader)

@@ -115,18 +115,18 @@ class NeighbourPlan(PackedSides):
         return Distribution(left, right, self.packing, self.slicing)
 
     def _sent(self, side: JudgedFrame, key: str) -> Sent:
-        """A side as it is sent to tasks: rows without a key only if they count without a partner, or are invalid."""
+        """A side as it is sent to other tasks: rows without a key only if they count so, or are invalid."""
         names, rows = self.sides.key_names(side), side.rows
-        if names and (side.side == "right" or self.request.how == "inner"):
+        if names and (side.side == "right" or self.request.how == "inner") and not self.slicing.alone:
             rows = rows.where(f"NOT {no_key(side, names)} OR {side.verdict} <> {VALID}")
-        layout = self.layout(side)
+        layout, packed = self.layout(side), self.packed[side.side]
         by_end = isinstance(self.request, NearestRequest)
         forward, backward = self.request.direction == "forward", self.request.direction == "backward"
         if side.side == "left":
             at_end = by_end and forward
-            return Sent(side, rows, key, layout, SideReader(layout, side.policy, PointRange(at_end, at_end)))
+            return Sent(side, rows, packed, key, layout, SideReader(layout, side.policy, PointRange(at_end, at_end)))
         points = PointRange(by_end and backward, by_end and not forward)
-        return Sent(side, rows, key, layout, ReachingReader(layout, side.policy, points, self.reach))
+        return Sent(side, rows, packed, key, layout, ReachingReader(layout, side.policy, points, self.reach))
 
     @property
     def reach(self) -> Reach:

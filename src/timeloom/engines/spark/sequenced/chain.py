@@ -132,9 +132,12 @@ class Chain:
         faults = [F.expr(f"{fault(side)} AS {FAULT}")] if self._judging else []
         packed = packed_columns(side, self.packing[1][number], self.packing[0])
         rows = self._ticked(number, [*faults, *packed], keyed=bool(self.keys[number]))
-        timed = self._ticked(number, []).where(f"{START} < {END}")
         reader = TickColumns(PeriodRange(with_end=self.how != "inner"))
         long = tuple(f"p{at}" for at, kind in enumerate(self.packing[0]) if may_be_long(kind))
+
+        def timed() -> DataFrame:
+            return self._ticked(number, []).where(f"{START} < {END}")
+
         return Source(rows, timed, (START, END), KEY, reader, long)
 
     def _with_first_starts(self, rows: DataFrame) -> DataFrame:

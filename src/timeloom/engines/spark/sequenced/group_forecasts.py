@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from timeloom.engines.spark.cluster.session import shuffle_partitions
 from timeloom.engines.spark.cluster.sizes import estimate
 from timeloom.engines.spark.cluster.versions import to_arrow_schema
@@ -26,12 +28,14 @@ def group_hash(side: JudgedFrame, by: Sequence[str]) -> str:
     return f"xxhash64({', '.join(map(side.column, by))})" if by else "0L"
 
 
-def whole_groups(sides: Sequence[JudgedFrame], hashes: Sequence[str]) -> Forecast:
-    """What it costs if all rows of a group, of all tables, go to one task."""
+def whole_groups(sides: Sequence[JudgedFrame], hashes: Sequence[str], *, alone: bool = False) -> Forecast:
+    """What it costs if all rows of a group, of all tables, go to one task; or all groups, to one that reads them."""
 
     def forecast() -> dict[str, Any]:
         frames = [side.all_rows for side in sides]
         share = sampled_share([estimate(frame).size for frame in frames])
+        if alone:
+            return sent(sides, hashes, Slicing(1, 1, share=share, alone=True))
         tasks = shuffle_partitions(frames[0].sparkSession)
         return sent(sides, hashes, Slicing(1, 1, by_key=True, share=share, partitions=tasks, groups=True))
 
@@ -64,7 +68,9 @@ def rows_alone(side: JudgedFrame, pieces: Callable[[], float] = lambda: 1.0) -> 
 
 
 def _source(side: JudgedFrame, key: str) -> Source:
-    timed = side.rows.where(f"{side.verdict} = {VALID}")
+    def timed() -> DataFrame:
+        return side.rows.where(f"{side.verdict} = {VALID}")
+
     return Source(side.rows, timed, (side.columns.start, side.columns.end), key, TickColumns(PeriodRange(), None))
 
 

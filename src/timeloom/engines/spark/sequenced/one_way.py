@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from timeloom.engines.spark.columns.instants import tested_in_sql
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.group_forecasts import Forecast, group_hash, rows_alone, whole_groups
 from timeloom.engines.spark.sequenced.value_sets import StackedSides
@@ -13,6 +14,7 @@ from timeloom.engines.spark.sequenced.whole_groups import admitted_rows, in_utc,
 from timeloom.engines.spark.slicing.boundaries import SAMPLE
 from timeloom.engines.spark.slicing.slices import ALONE_BYTES
 from timeloom.engines.tables.frames import require_columns
+from timeloom.engines.tables.instants import instant_ticks
 from timeloom.engines.tables.verdicts import VALID
 from timeloom.engines.timelines.splitting import split_table
 from timeloom.model.explanation import Explanation
@@ -22,6 +24,7 @@ from timeloom.model.sequenced import CheckRequest, SplitRequest, TemporalSetRequ
 from timeloom.model.stab import StabRequest
 
 STAYS = "rows stay where they are: nothing is shuffled"
+IN_SQL = "Spark itself tests them, so none goes to Python"
 WHOLE = "all rows of a group go to one task, so the largest group decides how much memory a task takes"
 ALONE = f"the input has less than {ALONE_BYTES:,} bytes, so one task reads and takes all of it"
 
@@ -31,7 +34,8 @@ def explain_one_way(verb: str, frames: Sequence[DataFrame], request: OneWayReque
     if isinstance(request, StabRequest | SplitRequest):
         side = judge_frame(frames[0], request.period, "input", request.policy)
         forecast = rows_alone(side, lambda: _pieces(side, request))
-        return _explained(verb, {"strategy": "in place"}, STAYS, forecast)
+        why = f"{STAYS}; {IN_SQL}" if _in_sql(side, request) else STAYS
+        return _explained(verb, {"strategy": "in place"}, why, forecast)
     if isinstance(request, TemporalSetRequest):
         stacked = StackedSides.of(frames[0], frames[1], request)
         values = [[name for name in side.schema.names if name not in side.period.columns] for side in stacked.sides]
@@ -55,13 +59,20 @@ def plan_of_groups(
 ) -> tuple[str, str, Forecast]:
     """The strategy of a verb whose groups tasks take whole, or one task all of them; why, and what it costs."""
     if taken_alone(rows):
-        return "one task", ALONE, whole_groups(sides, ["0L"] * len(sides))
+        return "one task", ALONE, whole_groups(sides, ["0L"] * len(sides), alone=True)
     return "keys" if by[0] else "one task", WHOLE, whole_groups(sides, list(map(group_hash, sides, by)))
 
 
 def _explained(verb: str, facts: dict[str, Any], why: str, forecast: Forecast) -> Explanation:
     found = ONE_WAY[verb]
     return Explanation(verb, "spark", {"algorithm": found.algorithm, **facts}, (found.why, why), forecast)
+
+
+def _in_sql(side: JudgedFrame, request: StabRequest | SplitRequest) -> bool:
+    """Whether no row goes to Python."""
+    return isinstance(request, StabRequest) and tested_in_sql(
+        instant_ticks(request.at, side.columns.kind.type), request.policy
+    )
 
 
 def _pieces(side: JudgedFrame, request: StabRequest | SplitRequest) -> float:

@@ -1,7 +1,7 @@
 """Rows of one table for the tasks of a verb: their groups, their ticks, and what else a task needs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,19 +91,26 @@ class GroupedRows:
     def exchange(self) -> Exchange:
         """The exchange of the rows. Those that a window cuts have their ticks from SQL, all others from a task."""
         rows, reader = self._given() if self.window is None else self._cut()
-        timed = self._ticked([]).where(f"{START} < {END}")
         kinds = {self.admitted.column(name): self.admitted.schema[name].dataType for name in self.columns}
         long = tuple(name for name, kind in kinds.items() if may_be_long(kind))
+
+        def timed() -> DataFrame:
+            return self._ticked([]).where(f"{START} < {END}")
+
         return Exchange((Source(rows, timed, (START, END), KEY, reader, long),), self.slicing)
 
     def _given(self) -> tuple[DataFrame, GivenPeriods]:
         """The rows with their periods as they were given."""
         start, end = map(self.admitted.column, (self.admitted.period.start, self.admitted.period.end))
         columns = tuple(map(self.admitted.column, self.columns))
-        key = [f"{self._key()} AS {KEY}"] if self.by else []
-        rows = self.admitted.rows.selectExpr(*key, *dict.fromkeys([start, end, *columns]))
-        sent = (KEY, *columns) if self.by else columns
-        return rows, GivenPeriods(PeriodRange(), self.judgement, start, end, sent)
+        reader = GivenPeriods(PeriodRange(), self.judgement, start, end, columns)
+        if self.slicing.alone:
+            return self.admitted.only({*self.admitted.period.columns, *self.columns}), reader
+        wanted = dict.fromkeys([start, end, *columns])
+        if not self.by:
+            return self.admitted.rows.selectExpr(*wanted), reader
+        rows = self.admitted.rows.selectExpr(f"{self._key()} AS {KEY}", *wanted)
+        return rows, replace(reader, columns=(KEY, *columns))
 
     def _cut(self) -> tuple[DataFrame, TickColumns]:
         """The rows with their ticks within the window."""
