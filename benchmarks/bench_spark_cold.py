@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ from benchmarks.data.uniform import uniform
 
 OURS, THEIRS = "ours", "theirs"
 
+COUNTS = ("calls", "jobs", "stages", "tasks")
+COLUMNS = ("first", "ratio", "third", "ratio", "JVM calls", "jobs", "stages", "tasks")
+STEPS = ("import", "plan", "run", "driver", "jvm", "workers")
+"""What a first call does in turn, and who does it."""
+
 
 def written(folder: Path, rows: int) -> None:
     """Two tables as Parquet files of two parts."""
@@ -32,7 +38,7 @@ def written(folder: Path, rows: int) -> None:
     for side, name, seed in (("left", "rid", 1), ("right", "sid", 2)):
         columns = uniform(rows, 10, seed, domain=rows)
         table = pa.table({name: np.arange(rows), **columns})
-        table = table.append_column("key", pa.array(draw.integers(0, 100, rows)))
+        table = table.append_column("key", pa.array(draw.integers(0, max(1, rows // 100), rows)))
         table = table.append_column("price", pa.array(draw.integers(1, 1000, rows)))
         (folder / side).mkdir(parents=True)
         for part in range(2):
@@ -43,11 +49,12 @@ def written(folder: Path, rows: int) -> None:
 def measured(case: str, who: str, folder: str, check: bool) -> dict[str, Any]:
     """Run one call in this process, which must be a fresh one."""
     from benchmarks.spark_cold_cases import CASES
-    from benchmarks.spark_counters import JvmCalls, jobs_of
+    from benchmarks.spark_counters import JvmCalls, jobs_of, processor_seconds
     from benchmarks.spark_session import run, session
 
     spark = session(tempfile.mkdtemp(dir=folder))
     left, right = (spark.read.parquet(f"{folder}/{side}") for side in ("left", "right"))
+    spent = processor_seconds()
     began = time.perf_counter()
     imported = began
     with JvmCalls() as calls:
@@ -61,12 +68,19 @@ def measured(case: str, who: str, folder: str, check: bool) -> dict[str, Any]:
     planned = time.perf_counter()
     run(frame)()
     done = time.perf_counter()
-    found: dict[str, Any] = {"total": done - began, "plan": planned - imported, "run": done - planned}
+    found: dict[str, Any] = {
+        "total": done - began,
+        "import": imported - began,
+        "plan": planned - imported,
+        "run": done - planned,
+        **{name: now - spent[name] for name, now in processor_seconds().items()},
+    }
     run(frame)()
     again = time.perf_counter()
     run(frame)()
-    found |= {"again": time.perf_counter() - again, "calls": calls.count, **jobs_of(spark, run(frame))}
+    found |= {"again": time.perf_counter() - again, "calls": calls.count}
     if check:
+        found |= jobs_of(spark, run(frame))
         found["digest"] = list(
             frame.selectExpr("count(*)", f"sum(CAST(hash({CASES[case].columns}) AS BIGINT))").first() or ()
         )
@@ -82,17 +96,37 @@ def in_process(case: str, who: str, folder: Path, check: bool) -> dict[str, Any]
     return answer
 
 
-def compare(case: str, folder: Path, repeat: int) -> dict[str, dict[str, Any]]:
-    """Both sides in turns: medians of times, the counts of the last run; the answers are checked first."""
-    runs: dict[str, list[dict[str, Any]]] = {OURS: [], THEIRS: []}
-    for turn in range(repeat):
-        for who, found in runs.items():
-            found.append(in_process(case, who, folder, check=turn == 0))
-    first = [found[0].pop("digest") for found in runs.values()]
-    assert first[0] == first[1], f"{case}: {first[0]} is not {first[1]}"
-    return {
-        who: {name: statistics.median(one[name] for one in found) for name in found[-1]} for who, found in runs.items()
-    }
+class Campaign:
+    """Measurements, each of which is kept in a file as soon as it is known: one that was stopped goes on from there."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        kept = file.read_text().splitlines() if file is not None and file.exists() else []
+        self.known = [json.loads(line) for line in kept]
+
+    def of(self, case: str, rows: int, who: str) -> list[dict[str, Any]]:
+        """What is known of one side of a case."""
+        return [one for one in self.known if (one["case"], one["rows"], one["who"]) == (case, rows, who)]
+
+    def measure(self, case: str, rows: int, folder: Path, turns: int) -> None:
+        """Both sides in turns, as often as is missing; the answers are checked first."""
+        for who in (OURS, THEIRS):
+            if len(self.of(case, rows, who)) < turns:
+                found = in_process(case, who, folder, check=not self.of(case, rows, who))
+                self.known.append({"case": case, "rows": rows, "who": who, **found})
+                if self.file is not None:
+                    with self.file.open("a") as kept:
+                        kept.write(json.dumps(self.known[-1]) + "\n")
+        first = [self.of(case, rows, who)[0]["digest"] for who in (OURS, THEIRS)]
+        assert first[0] == first[1], f"{case}: {first[0]} is not {first[1]}"
+
+    def medians(self, case: str, rows: int) -> dict[str, dict[str, Any]]:
+        """Medians of times, and the counts of the first run."""
+        sides = {who: self.of(case, rows, who) for who in (OURS, THEIRS)}
+        return {
+            who: found[0] | {name: statistics.median(one[name] for one in found) for name in ("total", "again", *STEPS)}
+            for who, found in sides.items()
+        }
 
 
 def main() -> None:
@@ -100,8 +134,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=("small", "full"), default="small")
     parser.add_argument("--rows", nargs="*", type=int)
-    parser.add_argument("--cases", nargs="*")
+    parser.add_argument("--only", "--cases", nargs="*", dest="cases", metavar="CASE")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="a file for measurements: what it has already is not measured again")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -111,28 +146,36 @@ def main() -> None:
     from benchmarks.spark_cold_cases import CASES
 
     output = Table(title="The first call in a fresh session, and the third; seconds, Timeloom / SQL")
-    for name in ("case", "rows", "first", "ratio", "plan", "third", "ratio", "JVM calls", "jobs", "stages", "tasks"):
-        output.add_column(name)
-    for rows in given.rows or {"small": [10**4], "full": [10**4, 10**6]}[given.scale]:
+    where = Table(title="Where the first call goes: seconds by the clock, and of processor time; Timeloom / SQL")
+    for table, names in ((output, COLUMNS), (where, STEPS)):
+        for name in ("case", "rows", *names):
+            table.add_column(name)
+    campaign, sizes = Campaign(given.keep), given.rows or {"small": [10**4], "full": [10**4, 10**6]}[given.scale]
+    cases = given.cases or list(CASES)
+    for rows in sizes:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             written(folder, rows)
-            for case in given.cases or CASES:
-                output.add_row(case, f"{rows:,}", *shown(compare(case, folder, given.repeat)))
-    Console(width=140).print(output)
+            for turn, case in product(range(given.repeat), cases):
+                campaign.measure(case, rows, folder, turn + 1)
+    for rows, case in product(sizes, cases):
+        found = campaign.medians(case, rows)
+        output.add_row(case, f"{rows:,}", *shown(found))
+        where.add_row(case, f"{rows:,}", *(both(found, name) for name in STEPS))
+    Console(width=160).print(output, where)
 
 
 def shown(found: dict[str, dict[str, Any]]) -> list[str]:
     """The cells of a line."""
-    ours, theirs = found[OURS], found[THEIRS]
+    ratios = {name: f"{found[OURS][name] / found[THEIRS][name]:.2f} x" for name in ("total", "again")}
+    times = [both(found, "total"), ratios["total"], both(found, "again"), ratios["again"]]
+    return [*times, *(both(found, name) for name in COUNTS)]
 
-    def both(name: str) -> str:
-        digits = 0 if name in ("calls", "jobs", "stages", "tasks") else 2
-        return f"{ours[name]:.{digits}f} / {theirs[name]:.{digits}f}"
 
-    ratios = {name: f"{ours[name] / theirs[name]:.2f} x" for name in ("total", "again")}
-    times = [both("total"), ratios["total"], both("plan"), both("again"), ratios["again"]]
-    return [*times, *map(both, ("calls", "jobs", "stages", "tasks"))]
+def both(found: dict[str, dict[str, Any]], name: str) -> str:
+    """A number of either side."""
+    digits = 0 if name in COUNTS else 2
+    return f"{found[OURS][name]:.{digits}f} / {found[THEIRS][name]:.{digits}f}"
 
 
 if __name__ == "__main__":

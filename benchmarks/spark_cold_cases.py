@@ -1,9 +1,12 @@
 """What a fresh session is asked for first: each verb, and the SQL that users write for it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import DataFrame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Frames = tuple[DataFrame, DataFrame]
 WIDTH = 80
@@ -34,6 +37,45 @@ LATEST = (
     "filled AS (SELECT side, rid, last(sid, true) OVER (ORDER BY at, side, sid ROWS UNBOUNDED PRECEDING) AS sid "
     "FROM both) SELECT rid, sid FROM filled WHERE side = 1"
 )
+BEFORE = (
+    "WITH both AS (SELECT start AS at, 1 AS side, rid, CAST(NULL AS BIGINT) AS ended FROM left_rows "
+    "UNION ALL SELECT end, 0, NULL, end FROM right_rows), "
+    "filled AS (SELECT side, rid, at, max(ended) OVER (ORDER BY at, side ROWS UNBOUNDED PRECEDING) AS ended FROM both) "
+    "SELECT rid, at - ended AS distance FROM filled WHERE side = 1 AND ended IS NOT NULL"
+)
+PIECES = (
+    "WITH cells AS (SELECT rid, start, end, explode(sequence(start div 50, (end - 1) div 50)) AS cell FROM left_rows) "
+    "SELECT rid, greatest(start, cell * 50) AS start, least(end, cell * 50 + 50) AS end FROM cells"
+)
+OVERLAPPING = (
+    "WITH seen AS (SELECT key, start, max(end) OVER (PARTITION BY key ORDER BY start, end "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM left_rows) "
+    "SELECT DISTINCT key FROM seen WHERE start < reached"
+)
+EITHER = ISLANDS.replace(
+    "FROM left_rows)",
+    "FROM (SELECT key, start, end FROM left_rows UNION ALL SELECT key, start, end FROM right_rows))",
+)
+ALONE = (
+    "WITH met AS (SELECT l.rid, l.start, l.end, greatest(l.start, r.start) AS since, least(l.end, r.end) AS until "
+    "FROM left_rows l JOIN right_rows r ON l.key = r.key AND l.start < r.end AND r.start < l.end), "
+    "seen AS (SELECT *, max(until) OVER (PARTITION BY rid ORDER BY since, until "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM met) "
+    "SELECT rid, coalesce(reached, start) AS start, since AS end FROM seen WHERE since > coalesce(reached, start) "
+    "UNION ALL SELECT rid, max(until), max(end) FROM met GROUP BY rid HAVING max(until) < max(end) "
+    "UNION ALL SELECT rid, start, end FROM left_rows LEFT ANTI JOIN met USING (rid)"
+)
+THREE = (
+    "SELECT a.rid AS a_rid, b.sid AS b_sid, c.sid AS c_sid FROM left_rows a "
+    "JOIN right_rows b ON a.key = b.key AND a.start < b.end AND b.start < a.end "
+    "JOIN right_rows c ON a.key = c.key AND a.start < c.end AND c.start < a.end"
+)
+WINDOWS = (
+    "WITH steps AS (SELECT id AS step, 100 + 10 * ((id + 1) div 2) AS sys, 500 + 10 * (id div 2) AS app "
+    "FROM range(10)) "
+    "SELECT step, count(rid) AS n FROM steps LEFT JOIN left_rows "
+    "ON start <= sys AND end > sys AND price <= app AND price + 50 > app GROUP BY step"
+)
 
 
 class Case(NamedTuple):
@@ -63,6 +105,27 @@ def counted(left: DataFrame, right: DataFrame) -> DataFrame:
     """How many pairs each left row is in, be it none."""
     pairs = binned(left, right).groupBy("rid").count()
     return left.join(pairs, "rid", "left").selectExpr("rid", "coalesce(count, 0) AS count")
+
+
+def first_free(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of one key with the first lane that is free: SQL has no word for it."""
+    ends: list[int] = []
+    found = []
+    for start, end in zip(rows["start"], rows["end"], strict=True):
+        lane = next((number for number, until in enumerate(ends) if until <= start), len(ends))
+        ends[lane : lane + 1] = [end]
+        found.append(lane)
+    return rows.assign(lane=found)[["key", "lane"]]
+
+
+def laid_out(left: DataFrame, right: DataFrame) -> DataFrame:
+    """How many lanes each key needs."""
+
+    def placed(rows: "pd.DataFrame") -> "pd.DataFrame":
+        return first_free(rows.sort_values(["start", "end"]))
+
+    found = left.select("key", "start", "end").groupBy("key").applyInPandas(placed, "key long, lane long")
+    return found.groupBy("key").agg({"lane": "max"}).toDF("key", "lanes")
 
 
 def query(text: str) -> Callable[[DataFrame, DataFrame], DataFrame]:
@@ -112,6 +175,54 @@ CASES = {
     ),
     "coalesce": Case(lambda tl, left, right: tl.coalesce(left, by="key"), query(ISLANDS), "key, start, end"),
     "gaps": Case(lambda tl, left, right: tl.gaps(left), query(HOLES), "start, end"),
+    "split": Case(
+        lambda tl, left, right: tl.split(left.select("rid", "start", "end"), every=50),
+        query(PIECES),
+        "rid, start, end",
+    ),
+    "nearest": Case(
+        lambda tl, left, right: tl.nearest(left, right, direction="backward", columns=["rid", "distance"]),
+        query(BEFORE),
+        "rid, distance",
+    ),
+    "temporal_antijoin": Case(
+        lambda tl, left, right: tl.temporal_antijoin(left, right, on="key").select("rid", "start", "end"),
+        query(ALONE),
+        "rid, start, end",
+    ),
+    "temporal_union": Case(
+        lambda tl, left, right: tl.temporal_union(*(side.select("key", "start", "end") for side in (left, right))),
+        query(EITHER),
+        "key, start, end",
+    ),
+    "lanes": Case(
+        lambda tl, left, right: tl.lanes(left, by="key").groupBy("key").agg({"lane": "max"}).toDF("key", "lanes"),
+        laid_out,
+        "key, lanes",
+    ),
+    "check": Case(lambda tl, left, right: tl.check(left, by="key").select("key").distinct(), query(OVERLAPPING), "key"),
+    "pattern": Case(
+        lambda tl, left, right: tl.pattern(
+            {"a": left, "b": right, "c": right},
+            [("a", "intersects", "b"), ("a", "intersects", "c")],
+            on="key",
+            columns=["a_rid", "b_sid", "c_sid"],
+        ),
+        query(THREE),
+        "a_rid, b_sid, c_sid",
+    ),
+    "sliding_windows": Case(
+        lambda tl, left, right: tl.sliding_windows(
+            left.selectExpr(
+                "rid", "start AS sys_start", "end AS sys_end", "price AS app_start", "price + 50 AS app_end"
+            ),
+            tl.Slide(100, 0, 10),
+            tl.Slide(500, 0, 10),
+            steps=9,
+        ),
+        query(WINDOWS),
+        "step, n",
+    ),
     "stab": Case(
         lambda tl, left, right: tl.stab(left, at=500).select("rid"),
         lambda left, right: left.where("start <= 500 AND end > 500").select("rid"),

@@ -113,8 +113,33 @@ class Footprint:
                         self.most[kind] = max(self.most[kind], held)
 
 
+def processor_seconds() -> dict[str, float]:
+    """The processor time so far of this process, of the JVM below it, and of Spark's Python workers."""
+    found = {"driver": time.process_time(), "jvm": 0.0, "workers": 0.0}
+    for number in _below():
+        try:
+            words = Path("/proc", str(number), "cmdline").read_bytes()
+            fields = Path("/proc", str(number), "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # ended meanwhile
+        ticks = sum(map(int, fields[11:13]))
+        found["workers" if _MARKS["python"] in words else "jvm"] += ticks / os.sysconf("SC_CLK_TCK")
+    return found
+
+
 def _descendants() -> Iterator[tuple[bytes, int]]:
     """The command and the resident bytes of each process that this one has begun, or that such a one has."""
+    for number in _below():
+        try:
+            words = Path("/proc", str(number), "cmdline").read_bytes()
+            held = int(Path("/proc", str(number), "statm").read_text().split()[1])
+        except OSError:
+            continue
+        yield words, held * os.sysconf("SC_PAGE_SIZE")
+
+
+def _below() -> set[int]:
+    """The processes that this one has begun, or that such a one has."""
     parents: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -124,10 +149,4 @@ def _descendants() -> Iterator[tuple[bytes, int]]:
     ours = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in ours} - ours:
         ours |= more
-    for number in ours - {os.getpid()}:
-        try:
-            words = Path("/proc", str(number), "cmdline").read_bytes()
-            held = int(Path("/proc", str(number), "statm").read_text().split()[1])
-        except OSError:
-            continue
-        yield words, held * os.sysconf("SC_PAGE_SIZE")
+    return ours - {os.getpid()}
