@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from functools import WRAPPER_ASSIGNMENTS, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Inlined = Literal["never", "always"]
 
 _LOADING = Lock()
 
@@ -24,10 +26,10 @@ class Kernel(Deferred):
     than a function in Python would.
     """
 
-    def __new__(cls, function: Callable[..., Any], inline: str = "never") -> "Kernel":
+    def __new__(cls, function: Callable[..., Any], inline: Inlined = "never") -> "Kernel":
         """A kernel that is not ready yet."""
         kernel = super().__new__(cls, _first_call)
-        told = {name: getattr(function, name) for name in WRAPPER_ASSIGNMENTS}
+        told: dict[str, Any] = {name: getattr(function, name) for name in WRAPPER_ASSIGNMENTS}
         told |= {"source": function, "inline": inline, "ready": None}
         kernel.__setstate__((partial(_first_call, kernel), (), {}, told))
         return kernel
@@ -74,7 +76,7 @@ def _first_call(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
     return kernel.loaded()(*args, **kwargs)
 
 
-def _made(function: Callable[..., Any], inline: str) -> Any:
+def _made(function: Callable[..., Any], inline: Inlined) -> Any:
     import numba
 
     from timeloom.kernels import notice

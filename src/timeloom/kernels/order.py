@@ -375,7 +375,7 @@ def rank(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -
             low += 1
         return int(low)
     first, second, third, fourth = values[low], values[low + 1], values[low + 2], values[low + 3]
-    return int(low) + (first < value) + (second < value) + (third < value) + (fourth < value)
+    return int(low + (first < value) + (second < value) + (third < value) + (fourth < value))
 
 
 @written_out
@@ -394,7 +394,7 @@ def rank_through(values: Ticks, offsets: Positions, base: int, shift: int, value
             low += 1
         return int(low)
     first, second, third, fourth = values[low], values[low + 1], values[low + 2], values[low + 3]
-    return int(low) + (first <= value) + (second <= value) + (third <= value) + (fourth <= value)
+    return int(low + (first <= value) + (second <= value) + (third <= value) + (fourth <= value))
 
 
 @compiled
