@@ -19,7 +19,7 @@ import timeloom as tl
 from benchmarks.data.uniform import table, uniform
 from benchmarks.measuring import Line, show, side_by_side, timed
 from benchmarks.spark_session import run, session
-from timeloom.engines.spark.cluster.workers import mapped
+from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.exchange.distribution import Distribution
 from timeloom.engines.spark.join import planned
 from timeloom.engines.spark.matching.tasks import Matcher
@@ -134,13 +134,13 @@ def breakdown(left: DataFrame, right: DataFrame) -> list[tuple[str, float]]:
     matcher = joined.inputs.matcher()
     exchange = plan.exchange
     cut = left.sparkSession.range(1).select(exchange.cuts)
+    rows = plan.rows()
     into_python = [mapped(source.rows, swallow, "n long") for source in exchange.sources]
     steps = {
         "read both inputs": left.unionAll(right.toDF(*left.columns)),
         "rows to Arrow, into Python": into_python[0].unionAll(into_python[1]),
-        "sample, choose cuts, route, write blocks": exchange.written(0).unionAll(exchange.written(1)),
-        "shuffle": plan.rows(),
-        "ticks and matching": mapped(plan.rows(), Counting(matcher), "n long"),
+        "write blocks, shuffle": rows.frame if isinstance(rows, Piped) else rows,
+        "choose cuts if tasks agree, ticks and matching": mapped(rows, Counting(matcher), "n long"),
         "gather, and results back to Spark": joined.frame(),
     }
     times = [timed(run(frame), 3) for frame in steps.values()]

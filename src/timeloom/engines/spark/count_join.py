@@ -158,7 +158,7 @@ def explain_count_join(left: DataFrame, right: DataFrame, request: CountRequest)
         added = ("every left row gets a count from each task; these are added up by period and key",) * inputs.added_up
         return Explanation("count_join", "spark", facts, (inputs.strategy.why, *added, *whole), inputs.forecast)
     copies, why = replication(inputs.parts, inputs.slicing)
-    partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
+    partitions, slices = inputs.slicing.tasks, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}
     together = "left rows in several slices get a count from each; these are added up by period and key"
     reasons = (inputs.strategy.why, inputs.spread.why, *(whole if request.at_once else (why, together)))

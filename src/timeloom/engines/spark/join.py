@@ -75,7 +75,7 @@ def explain_join(left: DataFrame, right: DataFrame, request: JoinRequest) -> Exp
         reasons = [searched] * joined.probes + [twice] * shuffled
         return Explanation("join", "spark", facts, (strategy.why, *reasons, *counts), inputs.forecast)
     copies, why = replication(inputs.parts, inputs.slicing)
-    partitions, slices = inputs.spread.partitions, f"at most {inputs.slicing.slices}"
+    partitions, slices = inputs.slicing.tasks, f"at most {inputs.slicing.slices}"
     facts |= {"partitions": partitions, "slices": slices, "replication": copies}
     return Explanation("join", "spark", facts, (strategy.why, inputs.spread.why, why, *counts), inputs.forecast)
 

@@ -71,7 +71,7 @@ class Pairs:
             "tables": tables,
             "strategy": strategy.name,
             "keys": list(inputs.sides.keys.left),
-            "partitions": "those of the other side" if self.broadcasts else inputs.spread.partitions,
+            "partitions": "those of the other side" if self.broadcasts else inputs.slicing.tasks,
             "replication": 1 if self.broadcasts else copies,
         }
         if inputs.residual.condition is not None:

@@ -37,6 +37,26 @@ def test_values_arrive_as_they_were(values, kind):
     assert sent(table.slice(7))["x"].combine_chunks().equals(table.slice(7)["x"].combine_chunks())
 
 
+@given(st.lists(st.tuples(ENDS, ENDS), min_size=1, max_size=4), st.sampled_from(sorted(KINDS)), st.booleans())
+def test_columns_that_are_written_above_others_arrive_as_they_were(values, kind, texts):
+    first, second = ([pair[at] for pair in values] for at in (0, 1))
+    table = pa.table(
+        {"x": filled(first, KINDS[kind]), "y": filled(second, KINDS[kind]), "z": filled(first, pa.int64())}
+    )
+    if texts:
+        half = pa.array(["x"] * (FEW // 2))
+        table = table.append_column("text", pa.chunked_array([half, half]))
+    assert sent(table).equals(table)
+
+
+def test_an_end_takes_as_few_bytes_as_it_lies_above_its_start():
+    starts = filled([2**40, 0, -(2**50)], pa.int64())
+    table = pa.table({"start": starts, "end": pa.array(np.asarray(starts) + np.resize([1, 200], FEW))})
+    assert [field.type.bit_width for field in narrowed(table).schema] == [64, 8]
+    dates = pa.table({name: column.cast(pa.int32()) for name, column in {"a": filled([0, 9], pa.int64())}.items()})
+    assert sent(dates.append_column("b", table["end"])).equals(dates.append_column("b", table["end"]))
+
+
 @pytest.mark.parametrize(("span", "width"), [(255, 8), (256, 16), (65_535, 16), (65_536, 32), (2**32 - 1, 32)])
 def test_numbers_take_as_few_bytes_as_they_need(span, width):
     for low in (-(2**63), -5, 2**63 - 1 - span):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 
 from timeloom.engines.spark.cluster.pipelines import in_pipeline
-from timeloom.engines.spark.cluster.readings import uncached
+from timeloom.engines.spark.cluster.readings import changing, uncached
 from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
 
 PARTITION_BYTES = 32 << 20
@@ -27,10 +27,14 @@ _UNITS = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50, "EiB": 
 
 
 class Estimate(NamedTuple):
-    """How large a DataFrame is, as far as is known, and whether its rows are merely read, which costs little."""
+    """How large a DataFrame is, as far as is known, and whether its rows are merely read, which costs little.
+
+    It is ``steady`` if nothing in its plan is known to give other rows when it is read again.
+    """
 
     size: int | None
     read: bool
+    steady: bool = False
 
 
 def estimate(frame: DataFrame) -> Estimate:
@@ -42,11 +46,12 @@ def estimate(frame: DataFrame) -> Estimate:
         frame.explain(mode="cost")
     plan = text.getvalue().partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
     read = all(_READ.match(node) for node in uncached(plan))
+    steady = changing(plan) is None
     found = _STATISTICS.search(plan)
     if found is None:
-        return Estimate(None, read)
+        return Estimate(None, read, steady)
     size = int(float(found.group(1).replace(",", "")) * (1 << _UNITS[found.group(2)]))
-    return Estimate(size if size < UNKNOWN else None, read)
+    return Estimate(size if size < UNKNOWN else None, read, steady)
 
 
 def all_within(estimates: Iterable[Estimate], limit: int) -> bool:

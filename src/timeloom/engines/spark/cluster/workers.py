@@ -46,10 +46,11 @@ class InTurn:
 
 @dataclass(frozen=True)
 class Piped:
-    """Rows in one partition, and a task that makes them ready for the next one: they need not be shuffled for it."""
+    """Rows, and a task that makes them ready for the next one in the same partition, of which there are so many."""
 
     frame: "DataFrame"
     task: Task
+    partitions: int = 1
 
 
 def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str") -> "DataFrame":

@@ -48,11 +48,21 @@ class Block(NamedTuple):
     rows: pa.Table
 
 
-def block_row(rows: pa.Table, source: int, at: Destination) -> pa.RecordBatch:
+def block_row(rows: pa.Table, source: int, at: Destination, *, narrow: bool = True) -> pa.RecordBatch:
     """A block as a row of Spark's."""
+    return _row(ipc_column(rows, narrow=narrow), source, at)
+
+
+def block_rows(rows: pa.Table, source: int, tasks: int) -> Iterator[pa.RecordBatch]:
+    """The same rows as a block for each of so many tasks."""
+    written = ipc_column(rows)
+    return (_row(written, source, Destination(task)) for task in range(tasks))
+
+
+def _row(block: pa.Array, source: int, at: Destination) -> pa.RecordBatch:
     numbers = (at.task, source, *at[1:])
     arrays = [from_numpy(np.array([number], dtype)) for number, dtype in zip(numbers, _DTYPES, strict=True)]
-    return pa.RecordBatch.from_arrays([*arrays, ipc_column(rows)], names=[*_FIELDS.names, BLOCK])
+    return pa.RecordBatch.from_arrays([*arrays, block], names=[*_FIELDS.names, BLOCK])
 
 
 def received(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
@@ -63,16 +73,16 @@ def received(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
             yield Block(source, Destination(task, *rest), read_ipc(batch.column(BLOCK)[number]))
 
 
-def ipc_column(table: pa.Table) -> pa.Array:
+def ipc_column(table: pa.Table, *, narrow: bool = True) -> pa.Array:
     """A column of one value: a table as an Arrow IPC stream."""
-    stream = ipc_stream(table)
+    stream = ipc_stream(table, narrow=narrow)
     ends = pa.py_buffer(np.array([0, stream.size], np.int32))
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends, stream])
 
 
-def ipc_stream(table: pa.Table) -> pa.Buffer:
-    """A table as an Arrow IPC stream."""
-    sink, table = pa.BufferOutputStream(), narrowed(table)
+def ipc_stream(table: pa.Table, *, narrow: bool = True) -> pa.Buffer:
+    """A table as an Arrow IPC stream; narrow, if it is to travel."""
+    sink, table = pa.BufferOutputStream(), narrowed(table) if narrow else table
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue()

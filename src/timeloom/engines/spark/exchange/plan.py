@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from timeloom.engines.spark.cluster.pipelines import in_pipeline
 from timeloom.engines.spark.cluster.versions import sent_by_number
 from timeloom.engines.spark.cluster.workers import Piped, Task, mapped
+from timeloom.engines.spark.exchange.agreement import Agreement, CommonWriter
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK
 from timeloom.engines.spark.exchange.forecast import FORECAST, ForecastTask
 from timeloom.engines.spark.exchange.writing import SOURCE, BlockWriter, MixedWriter, RowReader
@@ -89,12 +90,21 @@ class Exchange:
         numbers = range(len(self.sources))
         if self.slicing.alone:
             return Piped(self._together().coalesce(1), self._common_writer())
+        if self.slicing.agreed:
+            return self._agreed()
         if self.mixed:
             long = dict.fromkeys(name for source in self.sources for name in source.long)
             blocks = mapped(self._with_cuts(self._together(), long), self._common_writer(), BLOCKS)
         else:
             blocks = _union([self.written(number) for number in numbers])
         return sent_by_number(blocks, self.slicing.tasks, TASK)
+
+    def _agreed(self) -> Piped:
+        """All rows for each task, which keeps its own part."""
+        tasks, numbered = self.slicing.tasks, enumerate(self.sources)
+        blocks = [mapped(one.rows, CommonWriter(at, one.reader, tasks), BLOCKS) for at, one in numbered]
+        writers = tuple(replace(self._writer(at), travels=False) for at in range(len(self.sources)))
+        return Piped(sent_by_number(_union(blocks), tasks, TASK), Agreement(writers), partitions=tasks)
 
     def _together(self) -> DataFrame:
         """The rows of all sources, told apart by a column if there are several.
@@ -139,7 +149,8 @@ class Exchange:
         return F.when(F.expr(FIRST_ROW), self.cuts)
 
     def _writer(self, number: int) -> BlockWriter:
-        return BlockWriter(number, self.sources[number].reader, self.slicing, self.marked)
+        reader, travels = self.sources[number].reader, not self.slicing.alone
+        return BlockWriter(number, reader, self.slicing, self.marked, travels)
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -42,6 +42,18 @@ class Routed:
     destinations: list[Destination]
     edges: list[int]
 
+    def of(self, task: int) -> "Routed":
+        """What of it goes to one task."""
+        mine = [number for number, destination in enumerate(self.destinations) if destination.task == task]
+        spans = [slice(*self.edges[number : number + 2]) for number in mine]
+        sizes = [span.stop - span.start for span in spans]
+        return Routed(
+            np.concatenate([self.rows[:0], *(self.rows[span] for span in spans)]),
+            np.concatenate([self.bits[:0], *(self.bits[span] for span in spans)]),
+            [self.destinations[number] for number in mine],
+            np.cumsum([0, *sizes]).tolist(),
+        )
+
 
 @dataclass(frozen=True)
 class Dealing:
@@ -64,18 +76,20 @@ def routed(
     The slices of all buckets that are cut go to one task after the other, so that each task has as many. Those of a
     group begin at the task of its bucket, where it is put together again. Slices that are shared need a ``dealing``.
     """
+    everywhere = np.arange(rows, dtype=np.int32)
     buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
     if not cuts.bounds:
-        return _whole(np.arange(rows, dtype=np.int32), buckets, slicing.tasks)
+        return _whole(everywhere, buckets, slicing.tasks)
     assert ticks is not None
-    whole = np.isin(buckets, list(cuts.bounds), invert=True)
-    found = [_whole(np.flatnonzero(whole).astype(np.int32), buckets[whole], slicing.tasks)] if whole.any() else []
+    one_cut = keys is None and 0 in cuts.bounds
+    whole = everywhere[:0] if one_cut else np.flatnonzero(np.isin(buckets, list(cuts.bounds), invert=True))
+    found = [_whole(whole.astype(np.int32), buckets[whole], slicing.tasks)] if whole.size else []
     next_task = 0
     for bucket, bounds in cuts.bounds.items():
         grids = cuts.grids.get(bucket, {})
         taken = bounds.size + 1 + sum(grid.tasks - 1 for grid in grids.values())
         first, next_task = bucket if slicing.groups else next_task, next_task + taken
-        mine = np.flatnonzero(buckets == bucket).astype(np.int32)
+        mine = everywhere if one_cut and bucket == 0 else np.flatnonzero(buckets == bucket).astype(np.int32)
         if mine.size:
             some = ticks if mine.size == rows else ticks.take(mine)
             cut = _cut(mine, some, bounds, first, slicing.tasks)

@@ -18,6 +18,7 @@ from timeloom.engines.spark.slicing.sharing import content
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import TickRange
 from timeloom.engines.tables.arrays import from_numpy, to_numpy
+from timeloom.engines.tables.ticks import Ticks
 
 KEY = "key"
 """The column with the hash of a row's key, or of its group; without it, all rows are in one bucket."""
@@ -45,12 +46,16 @@ class RowReader(Protocol):
 
 @dataclass(frozen=True)
 class BlockWriter:
-    """Turns the rows of a source into blocks; ``marked`` if receivers need the bits of copies."""
+    """Turns the rows of a source into blocks; ``marked`` if receivers need the bits of copies.
+
+    Blocks that do not travel are read by the task that writes them.
+    """
 
     source: int
     reader: RowReader
     slicing: Slicing
     marked: bool = False
+    travels: bool = True
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of one partition."""
@@ -61,23 +66,31 @@ class BlockWriter:
         """The blocks of some rows."""
         rows = self.reader.admitted(rows)
         if rows.num_rows:
-            yield from self._routed(rows.combine_chunks(), cuts)
+            rows, keys = apart(rows.combine_chunks())
+            yield from self.dealt(rows, keys, self.reader.ticks(rows) if cuts.bounds else None, cuts)
 
-    def _routed(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
-        keys = None
-        if KEY in rows.column_names:
-            keys, rows = to_numpy(rows[KEY]), rows.drop_columns([KEY])
-        ticks = self.reader.ticks(rows) if cuts.bounds else None
+    def dealt(
+        self, rows: pa.Table, keys: Ticks | None, ticks: RowTicks | None, cuts: Cuts, task: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The blocks of rows with these keys and ticks, for all tasks, or for one of them."""
         dealing = Dealing(self.source, lambda chosen: content(rows.take(from_numpy(chosen))))
         found = routed(rows.num_rows, keys, ticks, cuts, self.slicing, dealing)
-        arranged = rows if len(found.destinations) == 1 else rows.take(from_numpy(found.rows))
+        if task is not None:
+            found = found.of(task)
+        alone = len(found.destinations) == 1 and found.rows.size == rows.num_rows
+        arranged = rows if alone else rows.take(from_numpy(found.rows))
         for number, destination in enumerate(found.destinations):
             first, last = found.edges[number : number + 2]
             if first < last:
                 block = arranged.slice(first, last - first)
                 if self.marked and destination.slice:
                     block = block.append_column(BITS, from_numpy(found.bits[first:last]))
-                yield block_row(block, self.source, destination)
+                yield block_row(block, self.source, destination, narrow=self.travels)
+
+
+def apart(rows: pa.Table) -> tuple[pa.Table, Ticks | None]:
+    """Rows without the hashes of their keys, and these, if there are any."""
+    return (rows.drop_columns([KEY]), to_numpy(rows[KEY])) if KEY in rows.column_names else (rows, None)
 
 
 @dataclass(frozen=True)

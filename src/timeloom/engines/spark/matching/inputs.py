@@ -42,6 +42,13 @@ ALONE_BYTES = 1 << 20
 """Two sides that have no more bytes together, and are merely read, are taken by one task whole."""
 
 
+AGREED_BYTES = 64 << 20
+"""Two sides that have no more bytes together, and are merely read, are sent whole to tasks that agree where to cut."""
+
+AGREED_TASKS = 4
+"""Where more tasks than this run at once, it takes less to sample than to send all rows to each of them."""
+
+
 ALONE = f"both sides have no more than {ALONE_BYTES:,} bytes together, so one task reads and takes them"
 """Why there is one task."""
 
@@ -195,10 +202,22 @@ class JoinInputs(PackedSides):
         return not self.alone and self.strategy.name == "broadcast" and self.adds_up and self.strategy.small == "left"
 
     @cached_property
+    def agreed(self) -> bool:
+        """Whether tasks agree where time is cut, and nothing is sampled: each can hold all rows, which do not change.
+
+        With keys, hashes of them would travel with every row.
+        """
+        few = 1 < self.spread.cores <= AGREED_TASKS
+        known = all_within(self.estimates.values(), AGREED_BYTES) and all(one.steady for one in self.estimates.values())
+        return few and known and self.slices is None and self.strategy.name == "slices"
+
+    @cached_property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
         if self.alone:
             return Slicing(1, 1, alone=True)
+        if self.agreed:
+            return Slicing(self.spread.cores, self.spread.cores, agreed=True)
         found = Slicing(
             self.spread.partitions,
             self.spread.cores,

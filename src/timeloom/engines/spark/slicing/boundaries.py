@@ -107,8 +107,9 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
         at = np.arange(1, slices) * points.size // slices
     else:
         spread = bounded(ordered, weights[order], slices)
-        before = np.cumsum(spread) - spread
-        at = np.searchsorted(before, spread.sum() * np.arange(1, slices) / slices).clip(max=points.size - 1)
+        until = np.cumsum(spread)
+        before = until - spread
+        at = np.searchsorted(before, until[-1] * np.arange(1, slices) / slices).clip(max=points.size - 1)
         at = _between_ticks(ordered, before, at)
     picked = distinct(ordered[at])
     found: NDArray[np.int64] = picked[picked > ordered[0]]

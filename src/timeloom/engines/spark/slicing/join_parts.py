@@ -59,6 +59,9 @@ def spread(driver: Driver) -> int:
 
 def replication(parts: Sequence[JoinPart], slicing: Slicing) -> tuple[str, str]:
     """A bound on the copies that are made of a row, and why there are not more."""
+    if slicing.agreed:
+        why = "the inputs are small, so nothing is sampled: each task gets all rows, and all agree where to cut"
+        return str(slicing.slices), why
     reaches = {
         side: max((spread(p.driver) for p in parts if p.probe_side == side), default=POINT)
         for side in ("left", "right")

@@ -51,7 +51,7 @@ class Slicing:
     slices; with ``groups`` each hash is a bucket of its own, so that every boundary is the start of a row of its group.
     If ``forced``, every bucket is cut. ``share`` is the share of the rows that can be in the sample. ``alone`` if one
     task reads and takes all rows. ``shares`` if several tasks may have parts of one slice: all that is made of it is
-    pairs, which need not know of each other.
+    pairs, which need not know of each other. ``agreed`` if every task gets all rows, and chooses the cuts itself.
     """
 
     slices: int
@@ -64,6 +64,7 @@ class Slicing:
     forced: bool = False
     alone: bool = False
     shares: bool = False
+    agreed: bool = False
     least_seen: int = field(default_factory=lambda: LEAST_SEEN)
 
     @classmethod
