@@ -19,9 +19,9 @@ from timeloom.kernels.joins.skip_parts import Pairs, SkipJoin, open_window
 from timeloom.kernels.order import Ticks
 
 SHORT = 1 << 17
-"""So many steps the caller takes by itself: an interrupt waits for a millisecond at most."""
+"""So many steps the caller takes by itself: an interrupt waits for milliseconds at most."""
 
-FEW, ROOM = 1 << 16, 1 << 19
+FEW, ROOM = 1 << 16, 1 << 21
 """So many pairs there is room for at first, and so many the caller writes by itself."""
 
 

@@ -54,17 +54,26 @@ class _Arrived(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreement:
-    """Takes all rows, and hands on the blocks of one task; there is a writer for each source."""
+    """Takes all rows, and hands on the blocks of one task; there is a writer for each source.
+
+    Should Spark put the partitions of several tasks together, each has its own copy of all rows.
+    """
 
     writers: tuple[BlockWriter, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Keep the part of one task."""
-        blocks = list(received(batches))
+        copies: dict[int, list[Block]] = {}
+        for block in received(batches):
+            copies.setdefault(block.destination.task, []).append(block)
+        for task, blocks in copies.items():
+            yield from self._kept(task, blocks)
+
+    def _kept(self, task: int, blocks: Sequence[Block]) -> Iterator[pa.RecordBatch]:
         sources = [found for writer in self.writers if (found := _arrived(writer, blocks)) is not None]
         cuts = agreed_cuts(self.writers[0].slicing, [(found.ticks, found.keys) for found in sources])
         for writer, rows, keys, ticks in sources:
-            yield from writer.dealt(rows, keys, ticks, cuts, blocks[0].destination.task)
+            yield from writer.dealt(rows, keys, ticks, cuts, task)
 
 
 def _arrived(writer: BlockWriter, blocks: Sequence[Block]) -> _Arrived | None:
