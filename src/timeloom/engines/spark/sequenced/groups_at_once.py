@@ -94,5 +94,5 @@ def buckets_of(admitted: JudgedFrame, request: AggregateRequest) -> Any:
     pieces = by_batch(admitted_rows(admitted), admitted.schema, cutting)
     schema = result_schema(cutting, admitted.schema)
     work = Bucket(replace(request, within=None))
-    result = by_group(pieces, [*request.by, edge], T.StructType(list(schema)), work, ())
+    result = by_group(pieces, [*request.by, edge], T.StructType(list(schema)), work, (), small=True)
     return handed_out(result, [admitted], request.policy)

@@ -58,7 +58,15 @@ class GroupWork:
             yield from self(pa.Table.from_batches([batch])).to_batches()
 
 
-def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Work, order: Sequence[str]) -> DataFrame:
+def by_group(
+    rows: DataFrame,
+    by: Sequence[str],
+    schema: T.StructType,
+    work: Work,
+    order: Sequence[str],
+    *,
+    small: bool = False,
+) -> DataFrame:
     """Run a local verb on each group of rows; it must take many groups at once, too."""
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
@@ -68,7 +76,7 @@ def by_group(rows: DataFrame, by: Sequence[str], schema: T.StructType, work: Wor
     if taken_alone(rows):
         return mapped(rows.coalesce(1), WholePartition(task), numbered).toDF(*result.names)
     keys = [F.col(aliases[name]) for name in by]
-    return grouped(rows, keys, task, numbered).toDF(*result.names)
+    return grouped(rows, keys, task, numbered, small=small).toDF(*result.names)
 
 
 def taken_alone(rows: DataFrame) -> bool:

@@ -2,7 +2,8 @@
 
 Spark looks at plans with grouped functions when it receives them, and in dataset functions of a pipeline the tables do
 not exist yet. There, rows are sent to partitions by their keys, and a task takes all groups of its partition at once:
-the work must give for many groups what it gives for each of them.
+the work must give for many groups what it gives for each of them. So it is for small groups, too: a call for each of
+them takes longer than its work.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,9 +40,11 @@ class Side:
         return T.StructType([T.StructField(f"c{at}", kind) for at, kind in enumerate(self.kinds)])
 
 
-def grouped(rows: DataFrame, keys: Sequence[Column], work: Work, schema: T.StructType) -> DataFrame:
-    """Run work on the rows of each key; without keys, on all rows."""
-    if in_pipeline():
+def grouped(
+    rows: DataFrame, keys: Sequence[Column], work: Work, schema: T.StructType, *, small: bool = False
+) -> DataFrame:
+    """Run work on the rows of each key; without keys, on all rows. Of ``small`` groups a call takes all of a task."""
+    if small or in_pipeline():
         return mapped(_sent(rows, keys), WholePartition(work), schema)
 
     def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
