@@ -54,7 +54,7 @@ class Bench:
     def lanes(self) -> None:
         """Lanes, in a function of pandas for each key."""
         frame, _ = self.load("keyed")
-        theirs = frame.groupBy("key").applyInPandas(_with_lanes, frame.schema.add("lane", "bigint"))
+        theirs = frame.groupBy("key").applyInPandas(_with_lanes, "id long, key long, s long, e long, v long, lane long")
         ours = tl.lanes(frame, by="key", period=PERIOD)
         counted = [found.groupBy("key").agg(F.max("lane").alias("n")) for found in (ours, theirs)]
         assert _digest(counted[0]) == _digest(counted[1])

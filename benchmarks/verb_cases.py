@@ -230,7 +230,8 @@ CASES = {
     ),
     "stab, many instants": Case(
         lambda t, u: tl.stab(t, at=list(range(0, 200_000, 2000)), period=PERIOD),
-        "select * from t where exists (select 1 from (select cells[0 | 99] * 2000 as p) i where s <= p and p < e)",
+        """select * from t
+           where exists (select 1 from (select cells[0 | 99] as p) i where s <= p * 2000 and p * 2000 < e)""",
         ("id", "key", "s", "e", "v"),
     ),
     "top_k": Case(
