@@ -355,9 +355,19 @@ def join(
     relation: RelationLike = "intersects",
     *,
     batches: Literal[True],
-    on_invalid: OnInvalid = "error",
+    on_invalid: _Kept = "error",
     **options: Unpack[_Join],
 ) -> Iterator[RecordBatch]: ...
+@overload
+def join(
+    left: object,
+    right: object,
+    relation: RelationLike = "intersects",
+    *,
+    batches: Literal[True],
+    on_invalid: _Apart,
+    **options: Unpack[_Join],
+) -> Quarantined[Any]: ...
 @overload
 def join(
     left: _F,

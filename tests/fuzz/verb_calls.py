@@ -362,7 +362,7 @@ def table_call(call: Call, verb: str, *args: Any, **options: Any) -> Any:
     if verb in TWO_TABLES:
         tables.append(call.right.table("j"))
     answer = getattr(tl, verb)(*tables, *args, **options)
-    if call.policy[0] == "quarantine" and not options.get("batches"):
+    if call.policy[0] == "quarantine":
         sides = [call.left, call.right][: len(tables)]
         refused = sum(fit(side, call.policy).rejected for side in sides)
         assert answer.rejected.num_rows == refused, f"{answer.rejected.num_rows} rejected rows, expected {refused}"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from drawing import periods
+from rows import assert_same
 from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.kernels.joins.sweep_join import Counters
@@ -86,12 +87,16 @@ def test_a_result_without_rows_is_one_batch_that_tells_its_columns(how):
     assert len(batches) == 1
 
 
-def test_batches_have_no_place_for_quarantined_rows():
-    bad = pa.table({"start": [5], "end": [2]})
-    with pytest.raises(
-        tl.UsageError, match=r"batches=True .* on_invalid='quarantine' sets aside; use on_invalid='drop'"
-    ):
-        tl.join(bad, bad, batches=True, on_invalid="quarantine")
+@pytest.mark.parametrize("how", ["inner", "full", "semi"])
+def test_quarantined_rows_come_beside_the_batches(how):
+    rows = pa.table({"id": [1, 2, 3], "start": [5, 1, 2], "end": [2, 9, 4]})
+    batches, rejected = tl.join(rows, rows, how=how, batches=True, batch_rows=1, on_invalid="quarantine")
+    whole = tl.join(rows, rows, how=how, on_invalid="quarantine")
+    assert rejected.equals(whole.rejected)
+    assert rejected["id"].to_pylist() == [1, 1]
+    found = list(batches)
+    assert all(batch.num_rows == 1 for batch in found)
+    assert_same(pa.Table.from_batches(found), whole.result)
 
 
 def test_a_keyed_sweep_of_intersects_looks_at_results_only():

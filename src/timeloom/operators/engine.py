@@ -1,6 +1,6 @@
 """What an engine does for the verbs, and which engine takes which tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from timeloom.model.count_join import CountRequest, TopRequest
@@ -24,7 +24,7 @@ from timeloom.model.sliding_windows import WindowRequest
 from timeloom.model.stab import StabRequest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Frame = Any
 """A table of the user's, of any kind that the engine takes."""
@@ -42,8 +42,8 @@ class Engine(Protocol):
     def join(self, left: Frame, right: Frame, request: JoinRequest) -> Answer:
         """Pair the rows whose periods are in a relation."""
 
-    def join_batches(self, left: Frame, right: Frame, request: JoinRequest, rows: int) -> "Iterator[pa.RecordBatch]":
-        """Yield the result of a join in batches of at most so many rows."""
+    def join_batches(self, left: Frame, right: Frame, request: JoinRequest, rows: int) -> Any:
+        """Yield the result of a join in batches of at most so many rows, beside rejected rows if they are asked for."""
 
     def explain_join(self, left: Frame, right: Frame, request: JoinRequest) -> Explanation:
         """Say how a join would run."""

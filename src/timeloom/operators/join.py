@@ -90,7 +90,8 @@ def join(
     strategy
         On Spark: ``"auto"``, ``"broadcast"``, ``"slices"`` or ``"keys"``.
     batches, batch_rows
-        On local tables: yield Arrow record batches of at most ``batch_rows`` rows instead of one table.
+        On local tables: yield Arrow record batches of at most ``batch_rows`` rows, one at least, instead of one table.
+        With ``on_invalid="quarantine"`` these are the ``result``, beside the ``rejected`` rows.
     max_rows
         On local tables: refuse a result of more rows than this. By default results that do not fit into free memory
         are refused.

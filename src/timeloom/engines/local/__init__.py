@@ -13,6 +13,7 @@ from timeloom.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from timeloom.engines.tables.validity import Quarantined
     from timeloom.model.count_join import CountRequest, TopRequest
     from timeloom.model.explanation import Explanation
     from timeloom.model.join import JoinRequest
@@ -55,7 +56,7 @@ class LocalEngine:
 
     def join_batches(
         self, left: object, right: object, request: "JoinRequest", rows: int
-    ) -> "Iterator[pa.RecordBatch]":
+    ) -> "Iterator[pa.RecordBatch] | Quarantined[Any]":
         """Yield the result of a join in batches of at most so many rows."""
         from timeloom.engines.local.join import join_batches
 

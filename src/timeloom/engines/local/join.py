@@ -24,9 +24,8 @@ from timeloom.engines.tables.keys import shared_keys
 from timeloom.engines.tables.overlap import overlap_column, overlap_length
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
-from timeloom.engines.tables.validity import Admitted, admit, answer, merge_rejected
+from timeloom.engines.tables.validity import Admitted, Quarantined, admit, answer, merge_rejected
 from timeloom.engines.tables.windows import keys_within, window_bounds
-from timeloom.errors import UsageError
 from timeloom.model.conditions import Condition
 from timeloom.model.explanation import Explanation
 from timeloom.model.join import JoinRequest
@@ -160,17 +159,17 @@ def _joined(task: LocalJoin) -> pa.Table:
     return result
 
 
-def join_batches(left: object, right: object, request: JoinRequest, rows: int) -> Iterator[pa.RecordBatch]:
+def join_batches(
+    left: object, right: object, request: JoinRequest, rows: int
+) -> Iterator[pa.RecordBatch] | Quarantined[Any]:
     """Join two local tables and yield the result in record batches of bounded size, at least one."""
-    if request.policy.on_invalid == "quarantine":
-        raise UsageError(
-            "batches=True yields the rows of the result and has no place for those that on_invalid='quarantine' sets "
-            "aside; use on_invalid='drop', and tl.check to list them, or leave batches= out"
-        )
     task = LocalJoin(left, right, request)
     if request.how in ("semi", "anti"):
-        return _some(aside(task.left_rows).to_batches(max_chunksize=rows), task)
-    return _some(_batches(task, aside(task.matches, task.limit(batches=True)), rows), task)
+        found = _some(aside(task.left_rows).to_batches(max_chunksize=rows), task)
+    else:
+        found = _some(_batches(task, aside(task.matches, task.limit(batches=True)), rows), task)
+    quarantines = request.policy.on_invalid == "quarantine"
+    return Quarantined(found, task.restore(task.rejected)) if quarantines else found
 
 
 def _some(batches: Iterable[pa.RecordBatch], task: LocalJoin) -> Iterator[pa.RecordBatch]:

@@ -111,10 +111,11 @@ class Slicing:
         buckets, numbers, seen = np.unique(self.buckets(keys), return_inverse=True, return_counts=True)
         rows = np.bincount(numbers, counts, buckets.size).astype(np.float64)
         hot = (seen >= self.least_seen) & self._hot(rows)
-        found, shared = {}, {}
-        for at in np.flatnonzero(hot | (self.forced or not self.by_key)):
-            mine = numbers == at
-            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), counts.sum())
+        by_bucket, last = np.lexsort((low, numbers)), np.cumsum(seen)
+        found, shared, total = {}, {}, counts.sum()
+        for at in np.flatnonzero(hot | (self.forced or not self.by_key)).tolist():
+            mine = by_bucket[last[at] - seen[at] : last[at]]
+            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), total)
             if bounds.size or grid:
                 found[int(buckets[at])], shared[int(buckets[at])] = bounds, grid
         return found, {bucket: grid for bucket, grid in shared.items() if grid}
@@ -137,7 +138,8 @@ class Slicing:
         return hot
 
     def _cut(self, rows: Present, total: float) -> tuple[Ticks, dict[int, Grid]]:
-        """Boundaries for as many slices as rows ask for, or for fewer if rows would be copied too often.
+        """Boundaries for as many slices as rows, in the order of their first ticks, ask for, or for fewer if rows would
+        be copied too often.
 
         What a group costs is its rows; what a join costs is pairs as well. A bucket that is one of many gets no more
         slices than its share of all rows is worth. A tick that weighs as many slices is shared by as many tasks.
