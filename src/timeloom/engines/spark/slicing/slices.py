@@ -112,10 +112,11 @@ class Slicing:
         rows = np.bincount(numbers, counts, buckets.size).astype(np.float64)
         hot = (seen >= self.least_seen) & self._hot(rows)
         by_bucket, last = np.lexsort((low, numbers)), np.cumsum(seen)
-        found, shared, total = {}, {}, counts.sum()
-        for at in np.flatnonzero(hot | (self.forced or not self.by_key)).tolist():
+        found, shared = {}, {}
+        cut = np.flatnonzero(hot | (self.forced or not self.by_key))
+        for at, slices in zip(cut.tolist(), self._wanted(rows[cut], counts.sum()).tolist(), strict=True):
             mine = by_bucket[last[at] - seen[at] : last[at]]
-            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), total)
+            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), slices)
             if bounds.size or grid:
                 found[int(buckets[at])], shared[int(buckets[at])] = bounds, grid
         return found, {bucket: grid for bucket, grid in shared.items() if grid}
@@ -137,17 +138,31 @@ class Slicing:
         hot[largest[: fits[0] if fits.size else rows.size]] = True
         return hot
 
-    def _cut(self, rows: Present, total: float) -> tuple[Ticks, dict[int, Grid]]:
-        """Boundaries for as many slices as rows, in the order of their first ticks, ask for, or for fewer if rows would
-        be copied too often.
+    def _wanted(self, rows: NDArray[np.float64], total: float) -> Ticks:
+        """Into how many slices to cut buckets that have so many of all rows.
 
-        What a group costs is its rows; what a join costs is pairs as well. A bucket that is one of many gets no more
-        slices than its share of all rows is worth. A tick that weighs as many slices is shared by as many tasks.
+        A bucket that is one of many gets no more slices than its share of all rows is worth. As the slices of all of
+        them go to one task after the other, some more are made, of the buckets whose slices are largest, until each
+        task has as many.
+        """
+        wanted = np.clip(rows / self.rows_per_slice, self.least, self.slices).astype(np.int64)
+        if not self.by_key or self.groups:
+            return wanted
+        wanted = np.minimum(wanted, np.ceil(PIECES * self.slices * rows / total).astype(np.int64))
+        missing = -wanted.sum() % self.tasks if wanted.sum() > self.tasks else 0
+        while missing:
+            more = np.argsort(-rows / wanted, kind="stable")[:missing]
+            wanted[more] += 1
+            missing -= more.size
+        return wanted
+
+    def _cut(self, rows: Present, wanted: int) -> tuple[Ticks, dict[int, Grid]]:
+        """Boundaries for so many slices, or fewer if rows, in order of their first ticks, were copied too often.
+
+        What a group costs is its rows; what a join costs is pairs as well. A tick that weighs as many slices is shared
+        by as many tasks.
         """
         low, high, counts, _ = rows
-        wanted = int(min(self.slices, max(self.least, counts.sum() / self.rows_per_slice)))
-        if self.by_key and not self.groups:
-            wanted = min(wanted, math.ceil(PIECES * self.slices * counts.sum() / total))
         weights = counts if self.groups else work(low, high, counts)
         ticks, heavy = heavy_ticks(low, weights, wanted) if self.shares else (low[:0], counts[:0])
         slices = _beside(wanted, heavy, counts[~np.isin(low, ticks)].sum() / counts.sum()) if heavy.size else wanted
