@@ -23,7 +23,7 @@ CALLS = {
     "coalesce": (lambda a, b: tl.coalesce(a), "EdgeTask"),
     "sessions": (lambda a, b: tl.coalesce(a, max_gap=1), "Sessions"),
     "gaps": (lambda a, b: tl.gaps(a), "EdgeTask"),
-    "stab": (lambda a, b: tl.stab(a, at=3), "StabTask"),
+    "stab": (lambda a, b: tl.stab(a, at=range(99)), "StabTask"),
     "as_of": (lambda a, b: tl.as_of(a, b, at="start"), "NeighbourTask"),
     "nearest": (tl.nearest, "NeighbourTask"),
     "split": (lambda a, b: tl.split(a, every=2), "split"),

@@ -205,11 +205,11 @@ class JoinInputs(PackedSides):
     def agreed(self) -> bool:
         """Whether tasks agree where time is cut, and nothing is sampled: each can hold all rows, which do not change.
 
-        With keys, hashes of them would travel with every row.
+        With keys, hashes of them would travel with every row. Whoever asks for slices gets them from a sample.
         """
-        few = 1 < self.spread.cores <= AGREED_TASKS
+        free, few = self.asked == "auto" and self.slices is None, 1 < self.spread.cores <= AGREED_TASKS
         known = all_within(self.estimates.values(), AGREED_BYTES) and all(one.steady for one in self.estimates.values())
-        return few and known and self.slices is None and self.strategy.name == "slices"
+        return free and few and known and self.strategy.name == "slices"
 
     @cached_property
     def slicing(self) -> Slicing:
