@@ -2,9 +2,10 @@
 
 A stream knows, at an instant t, all starts and ends up to t. A period that is still open may end at any later tick, or
 never; any number of periods may still start. Rows that arrive whole are known with their ends: at their start, or only
-at their end. Nothing matters beyond the largest constant of a relation and the ends that are known, so futures a few
-ticks further than these, and two far ones, stand for all: with those just before the end of the axis, which are near to
-an end that is known to be never.
+at their end. Bounds are sums of an endpoint and of a constant. So if any future is in a relation, then one is whose
+endpoints come a few ticks after the instant, or are no further than the largest constant from an end that is known, on
+either side of it. These futures, and two far ones, stand for all. An end that is known to be never is such an end, too:
+near to it are the last ticks of the axis.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,9 @@ Arrivals = tuple[str, str]
 
 FAR = (10**6, 2 * 10**6)
 NEVER = 2**63 - 1
-LAST_TICKS = tuple(range(NEVER - 6, NEVER))
+LARGEST = 6
+"""No constant of a relation in tests is larger."""
+LAST_TICKS = tuple(range(NEVER - LARGEST, NEVER))
 """The ticks that are as near to NEVER as the constants of relations in tests reach."""
 APART: Arrivals = ("events", "events")
 
@@ -34,7 +37,7 @@ def ends_after(period: Span, instant: int, ahead: int, arrival: str = "events") 
 
 def reach(instant: int, ahead: int, *periods: Span) -> int:
     """How far futures must go: a few ticks, and beyond each end that is known, which an open period may meet."""
-    return max(ahead, *(end - instant + 2 for _, end in periods if end < FAR[0]), 0)
+    return max(ahead, *(end - instant + LARGEST for _, end in periods if end < FAR[0]), 0)
 
 
 def pair_is_certain(holds: Holds, r: Span, s: Span, instant: int, ahead: int, arrivals: Arrivals = APART) -> bool:
@@ -59,14 +62,13 @@ def certain_from(
 
 
 def future_periods(instant: int, near: int, ahead: int, arrival: str = "events") -> Iterator[Span]:
-    """Periods that may still become known after an instant; among them such that touch what ends near a given time."""
-    starts = {*range(instant + 1, instant + ahead), *range(near - 1, near + ahead), FAR[1]}
-    if near == NEVER:
-        starts |= set(LAST_TICKS)
+    """Periods that may still become known after an instant, with endpoints soon after it or near a given time."""
+    around = range(near - LARGEST, near + LARGEST + 1)
+    starts = {*range(instant + 1, instant + ahead), *around, FAR[1]}
     if arrival == "end":
         starts |= set(range(instant - 3 * ahead, instant + 1))
     for start in starts:
-        ends = {*range(start + 1, start + ahead), near - 1, near, near + 1, near + 2, 3 * FAR[0], NEVER}
+        ends = {*range(start + 1, start + ahead), *around, 3 * FAR[0], NEVER}
         if arrival == "end":
             ends |= set(range(instant + 1, instant + ahead))
         for end in ends:

@@ -1,6 +1,7 @@
 """The whole of a stream equals the join of the tables, for any relation, arrival, kind of join, open ends and keys."""
 
 from functools import reduce
+from itertools import product
 from operator import or_
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import timeloom as tl
-from reference.certainty import NEVER, alone_from, certain_from
+from reference import shortest_paths
+from reference.certainty import NEVER, alone_from, certain_from, known_from, may_match, pair_is_certain
 from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, semi_rows
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
@@ -144,6 +146,24 @@ LAST_ROW = {
 }
 """A left row may still come in the last ticks of the axis."""
 
+BEFORE_NEVER = {
+    "wanted": Relation(start_start=(None, 1), end_end=(-2, -2)),
+    "left": [(0, NEVER)],
+    "right": [],
+    "at": [],
+    "both": ("start", "events"),
+}
+"""A right row may still start at 1, and end two ticks before the left one, which is known to end at the last tick."""
+
+AFTER_THE_END = {
+    "wanted": Relation(start_start=(0, 1), end_end=(4, 4)),
+    "left": [(0, 12)],
+    "right": [(0, NEVER)],
+    "at": [],
+    "both": ("start", "events"),
+}
+"""The right row may still end four ticks after the left one, whose end is known twelve ticks ahead."""
+
 KEEPING = (("left", "full", "anti"), ("right", "full"))
 """The kinds of join that keep the rows of each side that have no partner."""
 
@@ -165,6 +185,8 @@ EXACT = pytest.mark.parametrize("how", HOWS)
 @example(**KNOWN_LATE, stored=False)
 @example(**LAST_TICK, stored=False)
 @example(**LAST_ROW, stored=True)
+@example(**BEFORE_NEVER, stored=False)
+@example(**AFTER_THE_END, stored=True)
 def test_nothing_is_lost_and_everything_is_as_early_as_can_be(how, wanted, left, right, at, both, stored):
     pairs = join_pairs(left, right, lambda r, s, *_: wanted.holds(r, s))
     assert joined_pairs(left, right, wanted) == pairs
@@ -189,3 +211,40 @@ def test_nothing_is_lost_and_everything_is_as_early_as_can_be(how, wanted, left,
             if how in KEEPING[side]
             for row in anti_rows([pair[:2][:: 1 - 2 * side] for pair in pairs], len(own))
         ]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_row_that_never_ends_waits_for_partners_that_end_in_the_last_ticks(side):
+    """Never is the last tick, so a partner may end two ticks before: until 1 it may start, and the row is not alone."""
+    wanted, endless, partner = BEFORE_NEVER["wanted"], [(0, NEVER)], (1, NEVER - 2)
+    arrivals = ("start", "events")[:: 1 - 2 * side]
+    turned = wanted if side == 0 else Relation.of(box.inverse() for box in wanted.boxes())
+
+    def emitted(others: list[Span]) -> list[tuple[list, list]]:
+        join, found = EndpointJoin(turned, how="full", left=arrivals[0], right=arrivals[1]), []
+        for first, last in ((0, 0), (1, 1), (2, NEVER - 1)):
+            both = (batch(endless, "start", first, last), batch(others, "events", first, last))
+            part = join.push(*both[:: 1 - 2 * side], until=last)
+            found.append((part.instants.tolist(), part.row_instants.tolist()))
+        return found
+
+    assert wanted.holds(endless[0], partner)
+    assert emitted([partner]) == [([], []), ([], []), ([NEVER - 2], [])]
+    assert emitted([]) == [([], []), ([], [1]), ([], [])]
+
+
+@settings(max_examples=60, deadline=None)
+@given(wanted=relations, left=tables, right=tables, at=cuts, both=arrivals)
+@example(**{**BEFORE_NEVER, "at": [0]})
+@example(**{**AFTER_THE_END, "at": [0]})
+def test_the_futures_that_are_tried_are_enough(wanted, left, right, at, both):
+    parts = [box.ranges for box in wanted.boxes()]
+    for instant, r in product(at, left):
+        if known_from(r, both[0]) > instant:
+            continue
+        possible = shortest_paths.may_match(parts, r, right, instant, both)
+        assert may_match(wanted.holds, r, right, instant, 14, both) == possible
+        for s in right:
+            if known_from(s, both[1]) <= instant:
+                certain = shortest_paths.is_certain(parts, r, s, instant, both)
+                assert pair_is_certain(wanted.holds, r, s, instant, 24, both) == certain
