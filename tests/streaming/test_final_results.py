@@ -3,6 +3,7 @@
 from functools import reduce
 from itertools import product
 from operator import or_
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +47,7 @@ def named(draw) -> Relation:
 relations = st.lists(named() | boxes, min_size=1, max_size=3).map(lambda parts: reduce(or_, parts))
 
 
-def batch(table: list[Span], arrival: str, first: int, last: int) -> Events:
+def batch(table: list[Span], arrival: str, first: int, last: int, latest: int = LAST) -> Events:
     """What one side delivers at the instants first..last."""
     if arrival == "events":
         found = sorted(
@@ -59,7 +60,7 @@ def batch(table: list[Span], arrival: str, first: int, last: int) -> Events:
         return Events.endpoints(np.array(ids, np.int64), np.array(times, np.int64), np.array(starting, np.bool_))
     known = 0 if arrival == "start" else 1
     rows = [(row, *span) for row, span in enumerate(table) if first <= span[known] <= last]
-    if last == LAST and arrival == "end":
+    if last == latest and arrival == "end":
         rows += [(row, *span) for row, span in enumerate(table) if span[1] == NEVER]
     ids, starts, ends = (np.array(column, np.int64) for column in zip(*rows, strict=True)) if rows else [EMPTY] * 3
     return Events.rows(ids, starts, ends)
@@ -68,12 +69,14 @@ def batch(table: list[Span], arrival: str, first: int, last: int) -> Events:
 EMPTY = np.empty(0, np.int64)
 
 
-def played(make, left: list[Span], right: list[Span], at: list[int], stored: bool) -> tuple[list, list]:
+def played(
+    make, left: list[Span], right: list[Span], at: list[int], stored: bool, latest: int = LAST
+) -> tuple[list, list]:
     """The pairs, and the single rows by side, of a stream that is cut at these instants, with their instants."""
     join, parts, first, given = make(), [], 0, 0
-    for last in [*at, LAST]:
+    for last in [*at, latest]:
         batches = [
-            batch(table, side.arrival, first, last)
+            batch(table, side.arrival, first, last, latest)
             for table, side in zip((left, right), join.intake.sides, strict=True)
         ]
         given += sum(some.ids.size for some in batches)
@@ -146,7 +149,7 @@ LAST_ROW = {
 }
 """A left row may still come in the last ticks of the axis."""
 
-BEFORE_NEVER = {
+BEFORE_NEVER: dict[str, Any] = {
     "wanted": Relation(start_start=(None, 1), end_end=(-2, -2)),
     "left": [(0, NEVER)],
     "right": [],
@@ -155,7 +158,7 @@ BEFORE_NEVER = {
 }
 """A right row may still start at 1, and end two ticks before the left one, which is known to end at the last tick."""
 
-AFTER_THE_END = {
+AFTER_THE_END: dict[str, Any] = {
     "wanted": Relation(start_start=(0, 1), end_end=(4, 4)),
     "left": [(0, 12)],
     "right": [(0, NEVER)],
@@ -163,6 +166,42 @@ AFTER_THE_END = {
     "both": ("start", "events"),
 }
 """The right row may still end four ticks after the left one, whose end is known twelve ticks ahead."""
+
+NOT_LOOKED_AT: dict[str, Any] = {
+    "wanted": Relation(end_end=(None, 0)) | relation("overlaps"),
+    "left": [(6, NEVER)],
+    "right": [(12, NEVER), (2, NEVER)],
+    "at": [],
+    "both": ("events", "start"),
+}
+"""At the last tick the left row can only never end. So a pair is certain, when another row comes and nobody looks."""
+
+ONLY_NEVER: dict[str, Any] = {
+    "wanted": relation("finishes"),
+    "left": [(12, NEVER)],
+    "right": [(11, NEVER)],
+    "at": [],
+    "both": ("events", "events"),
+}
+"""From the last tick on both rows can only end at one time: never."""
+
+END_TOGETHER: dict[str, Any] = {
+    "wanted": relation("finished_by"),
+    "left": [(11, NEVER)],
+    "right": [(12, NEVER)],
+    "at": [],
+    "both": ("events", "start"),
+}
+"""Partners end together, so nobody looks for them while an end is awaited."""
+
+NEVER_TOO_FAR: dict[str, Any] = {
+    "wanted": Relation(start_start=(0, None), end_end=(-2, 0)) | relation("starts"),
+    "left": [(9, NEVER)],
+    "right": [(9, NEVER)],
+    "at": [],
+    "both": ("events", "events"),
+}
+"""At their start the right row may still end three ticks before never, which is too far from a left end of never."""
 
 KEEPING = (("left", "full", "anti"), ("right", "full"))
 """The kinds of join that keep the rows of each side that have no partner."""
@@ -248,3 +287,46 @@ def test_the_futures_that_are_tried_are_enough(wanted, left, right, at, both):
             if known_from(s, both[1]) <= instant:
                 certain = shortest_paths.is_certain(parts, r, s, instant, both)
                 assert pair_is_certain(wanted.holds, r, s, instant, 24, both) == certain
+
+
+MOVED = NEVER - 1 - LAST
+
+
+def in_the_last_ticks(table: list[Span]) -> list[Span]:
+    """The rows, moved so that the last one may start just before never."""
+    return [(start + MOVED, min(end, LAST + 1) + MOVED) for start, end in table]
+
+
+@EXACT
+@settings(max_examples=60, deadline=None)
+@given(wanted=relations, left=tables, right=tables, at=cuts, both=arrivals, stored=st.booleans())
+@example(**NOT_LOOKED_AT, stored=False)
+@example(**ONLY_NEVER, stored=False)
+@example(**END_TOGETHER, stored=True)
+@example(**NEVER_TOO_FAR, stored=False)
+def test_nothing_is_lost_or_too_early_in_the_last_ticks_of_the_axis(how, wanted, left, right, at, both, stored):
+    left, right = in_the_last_ticks(left), in_the_last_ticks(right)
+    pairs = join_pairs(left, right, lambda r, s, *_: wanted.holds(r, s))
+    parts = [box.ranges for box in wanted.boxes()]
+
+    def is_certain(i: int, j: int, instant: int) -> bool:
+        known = max(known_from(left[i], both[0]), known_from(right[j], both[1]))
+        return known <= instant and shortest_paths.is_certain(parts, left[i], right[j], instant, both)
+
+    def make() -> EndpointJoin:
+        return EndpointJoin(wanted, how=how, left=both[0], right=both[1])
+
+    found, single = played(make, left, right, [cut + MOVED for cut in at], stored, NEVER - 1)
+    assert [pair[:2] for pair in found] == ([] if how in ("semi", "anti") else pairs)
+    assert all(is_certain(*pair) for pair in found)
+    if how == "semi":
+        assert [row for _, row, _ in single] == semi_rows(pairs)
+        assert all(any(is_certain(i, j, instant) for a, j in pairs if a == i) for _, i, instant in single)
+        return
+    for side, own, others in ((0, left, right), (1, right, left)):
+        alone = anti_rows([pair[:: 1 - 2 * side] for pair in pairs], len(own)) if how in KEEPING[side] else []
+        assert [row for some, row, _ in single if some == side] == alone
+        seen = parts if side == 0 else [box.inverse().ranges for box in wanted.boxes()]
+        for some, row, instant in single:
+            if some == side and instant < NEVER:
+                assert not shortest_paths.may_match(seen, own[row], others, instant, both[:: 1 - 2 * side])

@@ -7,19 +7,65 @@ quadrant, and the pair is certain once the boxes cover all of that. Boxes are th
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
+from timeloom.kernels.streaming.foresight import NEAR_BOUND, NEAR_TICK
 from timeloom.kernels.streaming.gapless import Cells
-from timeloom.kernels.streaming.layout import LATE, LEFT_BOUNDS, RIGHT_BOUNDS, WHOLE
-from timeloom.kernels.streaming.pairs import Boxes, difference, ends_in_box, holds
+from timeloom.kernels.streaming.layout import LATE, LEFT_BOUNDS, LOOKS, RIGHT_BOUNDS, WHOLE
+from timeloom.kernels.streaming.pairs import NEVER, Boxes, difference, ends_in_box, holds
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 
 @compiled
 def newly_certain(
-    r_start: int, r_end: int, s_start: int, s_end: int, time: int, before: int, union: Boxes, state: Cells
+    r_start: int,
+    r_end: int,
+    s_start: int,
+    s_end: int,
+    time: int,
+    before: int,
+    silently: bool,
+    union: Boxes,
+    state: Cells,
 ) -> bool:
-    """Tell whether a pair is certain at this instant, and was not at the one before."""
-    now = certain(r_start, r_end, s_start, s_end, time, union, state)
-    return now and not certain(r_start, r_end, s_start, s_end, before, union, state)
+    """Tell whether a pair is certain at this instant, and was not at the one before.
+
+    If it may have become so silently, it is asked what it was when it was looked at.
+    """
+    if not certain(r_start, r_end, s_start, s_end, time, union, state):
+        return False
+    if not certain(r_start, r_end, s_start, s_end, before, union, state):
+        return True
+    if not silently:
+        return False
+    looked = max(last_look(0, r_start, r_end, before, union, state), last_look(1, s_start, s_end, before, union, state))
+    return not certain(r_start, r_end, s_start, s_end, looked, union, state)
+
+
+@compiled
+def comes_silently(instant: int, union: Boxes) -> bool:
+    """Tell whether pairs may have become certain by this instant although no row looked for partners.
+
+    Just before the end of the axis an open row can only end there, or little before; no look is planned for that.
+    """
+    if instant >= NEAR_TICK:
+        return True
+    for box in range(union.shape[0]):
+        for bound in union[box, :LOOKS]:
+            if bound != MIN_TICK and bound != MAX_TICK and abs(bound) > NEAR_BOUND:
+                return True
+    return False
+
+
+@compiled
+def last_look(side: int, start: int, end: int, before: int, union: Boxes, state: Cells) -> int:
+    """The last instant up to the one before at which a row that was known then has looked for partners."""
+    last = end if state[LATE + side] or (end <= before and not state[WHOLE + side]) else start
+    for at in range(union.shape[0]):
+        after_start, after_end = union[at, LOOKS + 2 * side], union[at, LOOKS + 2 * side + 1]
+        if after_start != NEVER and shifted(start, after_start) <= before:
+            last = max(last, shifted(start, after_start))
+        if after_end != NEVER and end < MAX_TICK and shifted(end, after_end) <= before:
+            last = max(last, shifted(end, after_end))
+    return last
 
 
 @compiled
@@ -73,13 +119,13 @@ def covers_quadrant(r_start: int, s_start: int, first: int, boxes: Boxes) -> boo
         if boxes[box, 6] == MIN_TICK:
             continue
         below = shifted(first, 1 - boxes[box, 6])
-        if first <= below < MAX_TICK and not covers_ray(r_start, below, s_start, first, boxes, LEFT_BOUNDS):
+        if first <= below and not covers_ray(r_start, below, s_start, first, boxes, LEFT_BOUNDS):
             return False
         for other in range(boxes.shape[0]):
             above = shifted(r_start, boxes[other, 5])
             if above == MAX_TICK:
                 continue
             below = shifted(above, 2 - boxes[box, 6])
-            if first <= below < MAX_TICK and not covers_ray(r_start, below, s_start, first, boxes, LEFT_BOUNDS):
+            if first <= below and not covers_ray(r_start, below, s_start, first, boxes, LEFT_BOUNDS):
                 return False
     return True

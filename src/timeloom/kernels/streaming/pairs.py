@@ -73,6 +73,16 @@ def difference(a: int, b: int) -> int:
 
 
 @compiled
+def apart(a: int, b: int) -> int:
+    """Subtract and saturate; the ends of the axis are ticks like others, so that never is near to the last ones."""
+    if b < 0 and a > MAX_TICK + b:
+        return MAX_TICK
+    if b > 0 and a < MIN_TICK + b:
+        return MIN_TICK
+    return a - b
+
+
+@compiled
 def ends_in_box(r_start: int, r_end: int, s_start: int, boxes: Boxes, box: int, view: int) -> tuple[int, int]:
     """The inclusive range of s.end for which the pair is in the box."""
     first, last = window(r_start, r_end, boxes, box, view, view + 2)
@@ -131,8 +141,8 @@ def open_until(r_start: int, s_start: int, time: int, boxes: Boxes, number: int)
     x_low = max(soonest, difference(s_start, boxes[number, 3]))
     y_low = max(soonest, shifted(r_start, boxes[number, 4]))
     x_high, y_high = difference(s_start, boxes[number, 2]), shifted(r_start, boxes[number, 5])
-    lowest = max(boxes[number, 6], difference(y_low, x_high))
-    highest = min(boxes[number, 7], difference(y_high, x_low))
+    lowest = max(boxes[number, 6], apart(y_low, x_high))
+    highest = min(boxes[number, 7], apart(y_high, x_low))
     if x_low > x_high or y_low > y_high or lowest > highest:
         return NEVER
     x_most = min(x_high, difference(y_high, boxes[number, 6]))

@@ -5,7 +5,7 @@ import numpy as np
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.rectangles import shifted
 from timeloom.kernels.streaming import gapless
-from timeloom.kernels.streaming.certainty import newly_certain
+from timeloom.kernels.streaming.certainty import comes_silently, newly_certain
 from timeloom.kernels.streaming.foresight import above, below
 from timeloom.kernels.streaming.gapless import Cells, bucket_of
 from timeloom.kernels.streaming.layout import (
@@ -31,7 +31,7 @@ from timeloom.kernels.streaming.layout import (
 from timeloom.kernels.streaming.pairs import NEVER, window
 from timeloom.kernels.streaming.unmatched import write_row
 from timeloom.kernels.streaming.waiting import drop, mark_matched
-from timeloom.model.ticks import MAX_TICK
+from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 BUFFER = 32
 """Fired rows that share one scan, as long as the rows that they scan stay the same."""
@@ -174,6 +174,9 @@ def scan_with_care(
         latest = time - 1 if side == RIGHT_SIDE and rules[0, DECIDES] else time
         start_low, start_high, end_low, end_high = partners(maps, side, element, latest, rules)
     at, value = first_candidate(maps, side, element, time, rules, state)
+    before, silently = state[BEFORE], whole and comes_silently(state[BEFORE], union)
+    if by == gapless.END and own_end == MAX_TICK and not (state[WHOLE] and state[WHOLE + 1]):
+        before = MIN_TICK  # partners that end together were not looked at while an end was awaited
     state[SCANS] += 1
     while 0 <= at < maps[other, gapless.COUNT, 0]:
         start, end = maps[other, gapless.START, at], maps[other, gapless.END, at]
@@ -188,9 +191,9 @@ def scan_with_care(
         elif maps[other, gapless.FIRED, at] == time:
             found = False
         elif side == LEFT_SIDE:
-            found = newly_certain(own_start, own_end, start, end, time, state[BEFORE], union, state)
+            found = newly_certain(own_start, own_end, start, end, time, before, silently, union, state)
         else:
-            found = newly_certain(start, end, own_start, own_end, time, state[BEFORE], union, state)
+            found = newly_certain(start, end, own_start, own_end, time, before, silently, union, state)
         if found and (how <= FULL or how == EVERY):
             pairs[side, state[PAIRS]] = maps[side, gapless.NAME, element]
             pairs[other, state[PAIRS]] = maps[other, gapless.NAME, at]
