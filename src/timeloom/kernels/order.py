@@ -378,25 +378,6 @@ def rank(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -
     return int(low + (first < value) + (second < value) + (third < value) + (fourth < value))
 
 
-@written_out
-def rank_through(values: Ticks, offsets: Positions, base: int, shift: int, value: int) -> int:
-    """Count the sorted values up to this one, itself included; compared as in `rank`."""
-    number = bucket(value, base, shift, offsets.size - 1)
-    low, high = offsets[number], offsets[number + 1]
-    while high - low > FEW:
-        middle = (low + high) >> 1
-        if values[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    if low + FEW > values.size:
-        while low < high and values[low] <= value:
-            low += 1
-        return int(low)
-    first, second, third, fourth = values[low], values[low + 1], values[low + 2], values[low + 3]
-    return int(low + (first <= value) + (second <= value) + (third <= value) + (fourth <= value))
-
-
 @compiled
 def ranks(values: Ticks, offsets: Positions, base: int, shift: int, wanted: Ticks) -> Positions:
     """Count, for each wanted value, the sorted values below it."""
