@@ -162,7 +162,7 @@ def test_bad_calls_say_what_to_do():
         tl.temporal_join(one)
     with pytest.raises(tl.UsageError, match="list of 1 tables; give two or more"):
         tl.temporal_join([one])
-    with pytest.raises(tl.UsageError, match="how='anti' is unknown"):
+    with pytest.raises(tl.UsageError, match="how='anti' is a verb of its own: temporal_antijoin"):
         tl.temporal_join(one, one, how="anti")
     with pytest.raises(tl.UsageError, match=r"algorithm='dap' is unknown\. Did you mean 'dip'\?"):
         tl.temporal_join(one, one, algorithm="dap")

@@ -37,7 +37,7 @@ def explain_verb(verb: Verb, given: dict[str, Any]) -> None:
     from timeloom.pipeline.formats.json_text import plain
 
     values = call_values(verb, given)
-    tables = read_inputs(verb, given, values)
+    tables = read_inputs(verb, given, values).tables
     with working(f"explaining {dashed(verb.name)}"):
         plan = explain(verb.name, *tables, **values)
     if given["as_json"]:

@@ -5,10 +5,12 @@ from typing import Any
 
 import click
 
-from timeloom.cli.reading import Reading
+from timeloom.cli.period_texts import readable
+from timeloom.cli.reading import Reading, refuse_texts, with_reading
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import ALONE, show_help, with_debug
 from timeloom.cli.texts import parse_period, parse_value
+from timeloom.model.period import Period
 
 _OUTPUT = click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; - is the screen.")
 _PERIOD = click.option(
@@ -24,6 +26,15 @@ def _forest(path: str) -> Any:
     return StabForest.load(path)
 
 
+def _rows(path: str, given: dict[str, Any], *periods: Period) -> Any:
+    """The rows of a table that an index takes; all of them must have times."""
+    reading = Reading.of(given)
+    rows, _ = readable(reading.table(path), periods, reading.dates, path, policy=None)
+    reading.require_typed({path: rows})
+    refuse_texts({path: rows}, list(periods))
+    return rows
+
+
 command = click.Group(
     "index",
     help="Indexes in files: which rows are active at an instant, or were believed then, without reading the table.\n\n"
@@ -35,6 +46,7 @@ command = click.Group(
 
 
 @with_debug
+@with_reading
 @command.command("build", short_help="Index the periods of a table")
 @click.argument("table")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the index.")
@@ -42,20 +54,22 @@ command = click.Group(
 @_PERIOD
 @_CLOSED
 @_OPEN_END
-def build(table: str, output: str, payload: bool, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
+def build(
+    table: str, output: str, payload: bool, period: str, closed: str | None, open_end: tuple[str, ...], **given: Any
+) -> None:
     """Index the periods of a table; the ids of events are row numbers, from 0."""
-    from timeloom.pipeline.tables.files import read_table
     from timeloom.stab_forest.forest import StabForest
 
     columns = parse_period("period", period, closed, open_end)
     with working(f"indexing {table} → {output}"):
-        rows = read_table(table)
+        rows = _rows(table, given, columns)
         forest = StabForest.build(rows, period=columns, order="start", payload=rows if payload else None)
         forest.save(output)
     say(f"{len(forest):,} events to {output}")
 
 
 @with_debug
+@with_reading
 @command.command("history", short_help="Index a history with two periods")
 @click.argument("table")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the index.")
@@ -64,16 +78,15 @@ def build(table: str, output: str, payload: bool, period: str, closed: str | Non
 @click.option("--present", is_flag=True, help="Keep what is believed now only, and forget what was before.")
 @_OPEN_END
 def history(
-    table: str, output: str, sys_period: str, app_period: str, present: bool, open_end: tuple[str, ...]
+    table: str, output: str, sys_period: str, app_period: str, present: bool, open_end: tuple[str, ...], **given: Any
 ) -> None:
     """Index the versions of a bitemporal history, for as-of, sliding-windows and queries."""
     from timeloom.bitemporal.index import BitemporalIndex
-    from timeloom.pipeline.tables.files import read_table
 
     sys = parse_period("sys-period", sys_period, None, open_end)
     app = parse_period("app-period", app_period, None, open_end)
     with working(f"indexing {table} → {output}"):
-        rows = read_table(table)
+        rows = _rows(table, given, sys, app)
         BitemporalIndex(rows, sys_period=sys, app_period=app, retroactive=not present).save(output)
     say(f"{rows.num_rows:,} versions to {output}")
 
@@ -133,31 +146,31 @@ def count(file: str, at: str, output: str) -> None:
 
 
 @with_debug
+@with_reading
 @command.command("append", short_help="Add the periods of a table to an index")
 @click.argument("file")
 @click.argument("table")
 @_PERIOD
 @_CLOSED
 @_OPEN_END
-def append(file: str, table: str, period: str, closed: str | None, open_end: tuple[str, ...]) -> None:
+def append(file: str, table: str, period: str, closed: str | None, open_end: tuple[str, ...], **given: Any) -> None:
     """Add the events of a table, none of which may start before the last one; only they are written, to a log.
 
     To an index of a history its periods are known; no version may begin before the latest system time.
     """
     from timeloom.bitemporal.index import BitemporalIndex
-    from timeloom.pipeline.tables.files import read_table
     from timeloom.pipeline.tables.indexes import load_index
 
     index = load_index(file)
     if isinstance(index, BitemporalIndex):
         with working(f"{table} → {file}"):
-            index.append(rows := read_table(table))
+            index.append(rows := _rows(table, given, index.sys_period, index.app_period))
             index.save(file)
         say(f"{rows.num_rows:,} versions to {file}, which holds {len(index):,}")
         return
     columns = parse_period("period", period, closed, open_end)
     with working(f"{table} → {file}"):
-        forest, rows = index, read_table(table)
+        forest, rows = index, _rows(table, given, columns)
         forest.extend(
             rows.sort_by(columns.start), period=columns, payload=_carried(forest, rows.sort_by(columns.start))
         )

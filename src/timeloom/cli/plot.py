@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from timeloom.cli.period_texts import readable
 from timeloom.cli.reading import Reading, refuse_texts, with_reading
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import with_debug
@@ -46,6 +47,7 @@ def command(table: str, output: str, **given: Any) -> None:
         reading = Reading.of(given)
         rows = reading.table(table)
         reading.require_typed({table: rows})
+        rows, _ = readable(rows, periods.values(), reading.dates, table, policy=None)
         refuse_texts({table: rows}, list(periods.values()))
         drawn = plot(rows, window=_window(given["window"]), **options, **periods)
         drawn.save(output)

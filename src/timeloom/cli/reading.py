@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from timeloom.cli.period_texts import strptime
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.model.period import Period
 from timeloom.pipeline.formats.registry import FORMATS, STANDARD, by_suffix, format_of
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 TABLE = "table"
 """The form that is made for eyes, not for programs."""
 
-CLOCK = ("%H", "%I", "%M", "%S", "%T", "%R", "%s", "%c", "%X")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -154,17 +154,21 @@ def typed(table: "pa.Table", types: Mapping[str, str], path: str, form: str) -> 
 
 
 def parsed(table: "pa.Table", formats: tuple[str, ...], path: str) -> "pa.Table":
-    """Read texts as times wherever all values of a column have one of the formats."""
+    """Read texts as times wherever all values of a column have one of the formats.
+
+    A column of which most have one stays text: what becomes of the others is decided where periods are read.
+    """
     import pyarrow as pa
 
     texts = [name for name in table.column_names if pa.types.is_string(table[name].type)]
     fitting = 0
     for name in texts:
-        for form in formats:
-            times = _times(table[name], form)
-            if times is not None:
-                table = table.set_column(table.column_names.index(name), name, times)
-                fitting += 1
+        for found in (strptime(table[name], form) for form in formats):
+            if not found.holds_for_most(table[name]):
+                continue
+            fitting += 1
+            if not found.failed.any():
+                table = table.set_column(table.column_names.index(name), name, found.times)
                 break
     if texts and not fitting:
         shown = "; ".join(f"{name} has {_example(table[name])!r}" for name in texts)
@@ -172,23 +176,12 @@ def parsed(table: "pa.Table", formats: tuple[str, ...], path: str) -> "pa.Table"
     return table
 
 
-def _times(column: "pa.ChunkedArray", form: str) -> "pa.ChunkedArray | None":
-    """A column as times; as dates if the format has no time of day; None if some value does not fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    times = pc.strptime(column, format=form, unit="us", error_is_null=True)
-    if times.null_count != column.null_count or times.null_count == len(times):
-        return None
-    return times if any(sign in form for sign in CLOCK) else times.cast(pa.date32())
-
-
 def _example(column: "pa.ChunkedArray") -> Any:
     return next((value for value in column.to_pylist() if value is not None), None)
 
 
 def refuse_texts(tables: Mapping[str, Any], periods: "list[Period]") -> None:
-    """Refuse period columns that are text or of no type, with what to add to the command."""
+    """Refuse columns of times that are text or of no type, with what to add to the command."""
     import pyarrow as pa
 
     for path, table in tables.items():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from timeloom.cli.period_texts import with_unread
 from timeloom.cli.reading import TABLE, Reading
 from timeloom.engines.tables.marks import is_index
 from timeloom.errors import UsageError
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """How many rows a table on the screen has."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The tables and indexes of a command, and the rows of each table whose times could not be read."""
+
+    tables: list[Any]
+    unread: "list[pa.Table | None]"
 
 
 @dataclass(frozen=True)
@@ -77,21 +86,21 @@ def show(batches: "Iterable[pa.RecordBatch]", schema: "pa.Schema") -> int:
 
 
 def write_result(
-    verb: Verb, tables: list[Any], values: dict[str, Any], output: Target, rejected: Target | None
+    verb: Verb, inputs: Inputs, values: dict[str, Any], output: Target, rejected: Target | None
 ) -> Written:
     """Call a verb and write its result, batch by batch if the verb can; through an index there is no need."""
     from timeloom.engines.tables.frames import to_arrow
     from timeloom.engines.tables.validity import Quarantined
 
-    streams = any(option.name == "batches" for option in options_of(verb)) and not any(map(is_index, tables))
+    streams = any(option.name == "batches" for option in options_of(verb)) and not any(map(is_index, inputs.tables))
     if streams and values.get("on_invalid") != "quarantine":
-        batches: Iterator[Any] = iter(verb.function(*tables, batches=True, **values))
+        batches: Iterator[Any] = iter(verb.function(*inputs.tables, batches=True, **values))
         first = next(batches)  # a result without rows is an empty batch
         return Written(output.write(chain([first], batches), first.schema))
-    answer = verb.function(*tables, **values)
+    answer = verb.function(*inputs.tables, **values)
     refused = 0
     if isinstance(answer, Quarantined):
-        rows, _ = to_arrow(answer.rejected, "rejected")
+        rows = with_unread(to_arrow(answer.rejected, "rejected")[0], inputs.unread)
         refused = (rejected or output).write(rows.to_batches(), rows.schema)
         answer = answer.result
     table, _ = to_arrow(answer, "result")

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from timeloom.cli.period_texts import readable
 from timeloom.cli.reading import Reading, reading_options, refuse_texts
+from timeloom.cli.results import Inputs, Target, write_result
 from timeloom.cli.screen import say, working
 from timeloom.cli.state import debug_option
 from timeloom.cli.texts import dashed, parse_extra, parse_option
@@ -18,6 +20,9 @@ from timeloom.pipeline.definition.signatures import Kind, Option, options_of, su
 
 HIDDEN = ("batches",)
 """Options that the command decides itself: results are streamed whenever the verb can."""
+
+INSTANTS = ("at", "right_at")
+"""Options that name columns of instants, in verbs that take no periods."""
 
 
 def command_names() -> list[str]:
@@ -127,32 +132,43 @@ def call_values(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> list[Any]:
+def periods_of(verb: Verb, values: dict[str, Any]) -> list[Period]:
+    """The periods of a call whose columns hold one time each; instants are periods of one column."""
+    found = []
+    for option in options_of(verb):
+        given = values.get(option.name, option.default)
+        if given and (option.kind is Kind.PERIOD or (option.kind is Kind.TEXT and option.name in INSTANTS)):
+            found.append(Period.of(given))
+    return [period for period in found if period.form == "plain"]
+
+
+def read_inputs(verb: Verb, given: dict[str, Any], values: dict[str, Any]) -> Inputs:
     """Read the tables and indexes that a command names; a file named twice is read once."""
     from timeloom.pipeline.formats.registry import is_index_file
     from timeloom.pipeline.tables.indexes import load_index
 
     seen: dict[str, Any] = {}
-    reading = Reading.of(given)
+    unread: dict[str, Any] = {}
+    reading, periods = Reading.of(given), periods_of(verb, values)
+    policy = values.get("on_invalid", "error") if any(o.name == "on_invalid" for o in options_of(verb)) else None
 
-    def table(path: str) -> Any:
-        if path not in seen:
-            with working(f"reading {path}"):
-                seen[path] = load_index(path) if is_index_file(path) else reading.table(path)
-        return seen[path]
+    def load(path: str) -> Any:
+        if is_index_file(path):
+            return load_index(path)
+        table, unread[path] = readable(reading.table(path), periods, reading.dates, path, policy)
+        return table
 
-    tables = [table(given[name]) for name in verb.inputs if given[name] is not None]
+    paths = [given[name] for name in verb.inputs if given[name] is not None]
+    for path in dict.fromkeys(paths):
+        with working(f"reading {path}"):
+            seen[path] = load(path)
     reading.require_typed(seen)
-    options = [option for option in options_of(verb) if option.kind is Kind.PERIOD]
-    periods = [values.get(option.name) or option.default for option in options]
-    refuse_texts(seen, [Period.of(period) for period in periods if period])
-    return tables
+    refuse_texts(seen, periods)
+    return Inputs([seen[path] for path in paths], [unread.get(path) for path in paths])
 
 
 def run_verb(verb: Verb, given: dict[str, Any]) -> None:
     """Read the tables, call the verb, write its result."""
-    from timeloom.cli.results import Target, write_result
-
     values, reading = call_values(verb, given), Reading.of(given)
     output = Target.of(given["output"], reading)
     rejected = Target.of(given["rejected"], reading) if given["rejected"] else None
@@ -161,9 +177,9 @@ def run_verb(verb: Verb, given: dict[str, Any]) -> None:
     elif values.get("on_invalid") == "quarantine":
         raise UsageError("--on-invalid quarantine needs --rejected FILE, where the invalid rows go")
     begun = time.perf_counter()
-    tables = read_inputs(verb, given, values)
+    inputs = read_inputs(verb, given, values)
     with working(f"{dashed(verb.name)} → {output.path}"):
-        written = write_result(verb, tables, values, output, rejected)
+        written = write_result(verb, inputs, values, output, rejected)
     if output.path != "-":
         say(f"{written.rows:,} rows to {output.path} in {time.perf_counter() - begun:.2f} s")
     if rejected:

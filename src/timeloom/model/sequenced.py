@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from timeloom.errors import UsageError, shown
 from timeloom.model.conditions import Condition
 from timeloom.model.grids import GridRequest
-from timeloom.model.join import check_max_rows, choose, join_kind, suffix_pair
+from timeloom.model.join import HOWS, check_max_rows, choose, join_kind, suffix_pair
 from timeloom.model.measures import TIMED, Measure
 from timeloom.model.naming import Keys, OutputColumn, joined_columns
 from timeloom.model.period import Period
@@ -42,6 +42,8 @@ class TemporalJoinRequest:
         choose("algorithm", self.algorithm, get_args(SequencedAlgorithm))
         check_at_once(self.m, self.algorithm)
         check_max_rows(self.max_rows)
+        if isinstance(self.how, str) and self.how.lower() in HOWS["anti"]:
+            raise UsageError(f"how={self.how!r} is a verb of its own: temporal_antijoin takes the same tables and keys")
         object.__setattr__(self, "how", join_kind(self.how, get_args(SequencedHow)))
         object.__setattr__(self, "suffixes", suffix_pair(self.suffixes))
         check_names(self.keys.left, self.left_period, "left")

@@ -23,7 +23,7 @@ def typed_column(
         return column, fits
     found = from_arrow(column.type)
     if holds_texts(form) and found == "string":
-        return _parsed(column, kind)
+        return parsed_texts(column, kind)
     check_type(name, kind, found, side)
     try:
         return column.cast(wanted), fits
@@ -42,8 +42,8 @@ def check_type(name: str, declared: str, found: str, side: str) -> None:
         )
 
 
-def _parsed(column: pa.ChunkedArray, kind: str) -> tuple[pa.ChunkedArray, NDArray[np.bool_]]:
-    """Parse texts; distinct ones only, since failures are found by halving."""
+def parsed_texts(column: pa.ChunkedArray, kind: str) -> tuple[pa.ChunkedArray, NDArray[np.bool_]]:
+    """Parse texts, and say which are not of the kind; distinct ones only, since failures are found by halving."""
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks != 1 else encoded.chunk(0)
