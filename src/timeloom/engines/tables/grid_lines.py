@@ -95,7 +95,7 @@ def _regular(every: Every, origin: Any, kind: TimeType, low: int, high: int) -> 
         step, first = ticks_of(every.span, kind.axis), 0
     first = first if origin is None else kind.ticks_of(origin, "origin")
     if low - step < MIN_TICK + abs(first) or high + step > MAX_TICK - abs(first):
-        raise _beyond(every)
+        raise beyond(every)
     return Lines(step, first, np.zeros(0, np.int64))
 
 
@@ -103,7 +103,7 @@ def _calendar(every: Every, origin: Any, kind: TimeType, zone: str | None, low: 
     """Lines at the changes of calendar units, one before the first tick and one after the last."""
     day = 1 if kind.axis is Axis.DATE else DAY
     if low - day < MIN_TICK or high + day > MAX_TICK:  # a wall clock shows up to a day more or less
-        raise _beyond(every)
+        raise beyond(every)
     first, last = (_local(tick, zone) if zone else tick for tick in (low, high))
     days = first // day - 2, last // day + 2
     at, within = 0, 0
@@ -119,12 +119,13 @@ def _calendar(every: Every, origin: Any, kind: TimeType, zone: str | None, low: 
     if local.size > MOST:
         raise UsageError(f"every={every.shown!r} cuts this time into {local.size:,} parts; give more, or less time")
     if (int(local[0]) - 1) * day < MIN_TICK or (int(local[-1]) + 2) * day > MAX_TICK:
-        raise _beyond(every)
+        raise beyond(every)
     local = local * day + within
     return local if zone is None else _instants(local, zone)
 
 
-def _beyond(every: Every) -> UsageError:
+def beyond(every: Every) -> UsageError:
+    """Say that a grid has lines where there is no time."""
     return UsageError(f"every={every.shown!r} makes lines beyond the ticks that there are; ask for less time")
 
 

@@ -26,7 +26,7 @@ CALLS = {
     "stab": (lambda a, b: tl.stab(a, at=range(99)), "StabTask"),
     "as_of": (lambda a, b: tl.as_of(a, b, at="start"), "NeighbourTask"),
     "nearest": (tl.nearest, "NeighbourTask"),
-    "split": (lambda a, b: tl.split(a, every=2), "split"),
+    "split": (lambda a, b: tl.split(a, every=2, on_invalid="drop"), "split"),
     "lanes": (lambda a, b: tl.lanes(a), "lanes"),
     "check": (lambda a, b: tl.check(a), "faults_of"),
     "temporal_except": (tl.temporal_except, "Combining"),

@@ -75,6 +75,22 @@ def column_ticks(column: str, axis: Axis) -> str:
     return f"({half} + ({half} + {seconds} * 1000000L + {micros}))"
 
 
+def tick_written(tick: str, axis: Axis, column_type: str) -> str:
+    """A tick that fits as a value of a column's type; null where it is null. The inverse of `column_ticks`.
+
+    A timestamp without zone is the first instant and an interval, whose sum no zone of the session touches.
+    """
+    if axis is Axis.INTEGER:
+        return f"CAST({tick} AS {column_type})"
+    if axis is Axis.DATE:
+        return f"date_from_unix_date(CAST({tick} AS INT))"
+    if axis is Axis.ZONED:
+        return f"timestamp_micros({tick})"
+    days, rest = f"CAST({tick} div {_DAY}L AS INT)", f"CAST({tick} % {_DAY}L AS DECIMAL(12, 0))"
+    seconds = f"CAST({rest} * 0.000001BD AS DECIMAL(18, 6))"
+    return f"(TIMESTAMP_NTZ'1970-01-01' + make_dt_interval({days}, 0, 0, {seconds}))"
+
+
 def shifted(ticks: str, by: int) -> str:
     """Add a constant and saturate; a sum that overflows is an error in Spark."""
     if by == 0:

@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from timeloom.engines.spark.columns.cutting import lines_in_sql
 from timeloom.engines.spark.columns.instants import tested_in_sql
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.group_forecasts import Forecast, group_hash, rows_alone, whole_groups
@@ -24,7 +25,7 @@ from timeloom.model.sequenced import CheckRequest, SplitRequest, TemporalSetRequ
 from timeloom.model.stab import StabRequest
 
 STAYS = "rows stay where they are: nothing is shuffled"
-IN_SQL = "Spark itself tests them, so none goes to Python"
+IN_SQL = "Spark itself {} them, so none goes to Python"
 WHOLE = "all rows of a group go to one task, so the largest group decides how much memory a task takes"
 ALONE = f"the input has less than {ALONE_BYTES:,} bytes, so one task reads and takes all of it"
 
@@ -34,7 +35,8 @@ def explain_one_way(verb: str, frames: Sequence[DataFrame], request: OneWayReque
     if isinstance(request, StabRequest | SplitRequest):
         side = judge_frame(frames[0], request.period, "input", request.policy)
         forecast = rows_alone(side, lambda: _pieces(side, request))
-        why = f"{STAYS}; {IN_SQL}" if _in_sql(side, request) else STAYS
+        how = _in_sql(side, request)
+        why = f"{STAYS}; {IN_SQL.format(how)}" if how else STAYS
         return _explained(verb, {"strategy": "in place"}, why, forecast)
     if isinstance(request, TemporalSetRequest):
         stacked = StackedSides.of(frames[0], frames[1], request)
@@ -68,11 +70,11 @@ def _explained(verb: str, facts: dict[str, Any], why: str, forecast: Forecast) -
     return Explanation(verb, "spark", {"algorithm": found.algorithm, **facts}, (found.why, why), forecast)
 
 
-def _in_sql(side: JudgedFrame, request: StabRequest | SplitRequest) -> bool:
-    """Whether no row goes to Python."""
-    return isinstance(request, StabRequest) and tested_in_sql(
-        instant_ticks(request.at, side.columns.kind.type), request.policy
-    )
+def _in_sql(side: JudgedFrame, request: StabRequest | SplitRequest) -> str:
+    """What Spark does with rows if none goes to Python."""
+    if isinstance(request, SplitRequest):
+        return "cuts" if lines_in_sql(side, request) is not None else ""
+    return "tests" if tested_in_sql(instant_ticks(request.at, side.columns.kind.type), request.policy) else ""
 
 
 def _pieces(side: JudgedFrame, request: StabRequest | SplitRequest) -> float:
