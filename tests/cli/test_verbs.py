@@ -89,6 +89,10 @@ def test_invalid_rows_go_to_the_rejected_file(here, capsys):
         (["join", "left.csv", "right.csv", "--relation", "during", "--relation", "meets"], 2, "given 2 times"),
         (["join", "left.csv", "right.csv", "--period", "a,b,c"], 2, "a,b,c"),
         (["join", "left.csv", "right.csv", "--on-invalid", "quarantine"], 2, "needs --rejected FILE"),
+        (["join", "left.csv", "right.csv", "--columns", "note,n,note"], 2, "columns= names 'note' twice"),
+        (["top-k", "left.csv", "right.csv", "--k", "0"], 2, "k=0 is no number of rows; give 1 or more"),
+        (["check", "nowhere.csv"], 1, "'nowhere.csv' does not exist"),
+        (["check", "left.csv", "--by", "kye"], 1, "no column 'kye'"),
         (["join", "left.csv", "right.csv", "--option", "nope=1"], 2, "give name=json with one of: relation"),
         (["join", "left.csv", "right.csv", "-o", "out.xls"], 2, "no suffix that tells its format"),
         (["join", "left.csv", "right.csv", "-o", "no/such/out.csv"], 1, "there is no directory 'no/such'"),
@@ -106,6 +110,18 @@ def test_an_error_is_one_line_and_an_exit_code(here, capsys, arguments, code, wo
     assert len(found.err.splitlines()) == 1
     assert not found.out
     assert not (here / "out.csv").exists()
+
+
+@pytest.mark.parametrize("target", ["-", "faults.csv"])
+def test_a_check_that_finds_faults_tells_scripts(here, capsys, target):
+    assert main(["check", "left.csv", "--by", "key", "-o", target]) == 0
+    assert main(["check", "right.csv", "--by", "key", "-o", target]) == 0
+    assert main(["check", "right.csv", "-o", target]) == 3
+    text = capsys.readouterr().out if target == "-" else (here / target).read_text()
+    assert text.endswith('"overlap",5,6,2\n')
+    assert main(["explain", "check", "right.csv"]) == 0
+    assert main(["check", "--help"]) == 0
+    assert "The exit code is 3 if there are faults, and 0 if all is well." in capsys.readouterr().out
 
 
 def test_debug_shows_the_traceback(here, capsys):

@@ -1,6 +1,7 @@
 """Verbs of the second edition on Spark return the rows of the local engine."""
 
 import random
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,9 @@ def drawn_rows(seed, rows=40, name="x"):
         "key": [draw.choice(["a", "a", "b", None]) for _ in range(rows)],
         name: [draw.choice([1, 2, None]) for _ in range(rows)],
     }
+    columns["cost"] = [draw.choice([Decimal("0.10"), Decimal("-2.35"), None]) for _ in range(rows)]
     kinds = [("start", pa.int64()), ("end", pa.int64()), ("key", pa.string()), (name, pa.int64())]
+    kinds.append(("cost", pa.decimal128(9, 2)))
     return pa.table(columns, pa.schema(kinds))
 
 
@@ -37,6 +40,9 @@ CALLS = {
         by="key",
         every=7,
         within=(2, 25),
+    ),
+    "buckets of decimals": lambda a, b: tl.temporal_aggregate(
+        a, {"mean": ("cost", "time_avg"), "plain": ("cost", "avg")}, by="key", every=7
     ),
     "buckets of all": lambda a, b: tl.temporal_aggregate(a, {"n": "count", "busy": "covered"}, every=3),
     "union": tl.temporal_union,

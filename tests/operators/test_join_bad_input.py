@@ -27,7 +27,7 @@ def with_column(name, values, kind=None):
         (lambda: tl.join(ROWS, ROWS, on="start"), tl.UsageError, "'start' is a period column"),
         (lambda: tl.join(ROWS, ROWS, on="key", left_on="key"), tl.UsageError, "either on="),
         (lambda: tl.join(ROWS, ROWS, left_on="key"), tl.UsageError, "left_on names 1 columns and right_on 0"),
-        (lambda: tl.join(ROWS, ROWS, on=["key", "key"]), tl.UsageError, "named twice"),
+        (lambda: tl.join(ROWS, ROWS, on=["key", "key"]), tl.UsageError, "on= names 'key' twice"),
         (lambda: tl.join(ROWS, ROWS, period=("start", "stop")), tl.InvalidInputError, "no column 'stop'"),
         (lambda: tl.join(ROWS, ROWS, period=5), tl.UsageError, "period takes two column names"),
         (lambda: tl.join(ROWS, ROWS, period=("start",)), tl.UsageError, "has 1 parts"),

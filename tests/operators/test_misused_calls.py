@@ -343,6 +343,11 @@ WRONG = [
     (tl.top_k, {"k": True}, "k=True is of type bool; k takes a whole number"),
     (tl.top_k, {"k": 2.5}, "k=2.5 is of type float"),
     (tl.top_k, {"k": 2**31}, "k=2147483648 is no number of rows"),
+    (tl.nearest, {"k": 0}, "k=0 is no number of rows; give 1 or more, at most 2,147,483,647"),
+    *(
+        (verb, {"columns": ["value", "key", "value"]}, "columns= names 'value' twice; name each column once")
+        for verb in (tl.join, tl.as_of, tl.nearest, tl.temporal_join, tl.temporal_antijoin)
+    ),
     (tl.count_join, {"name": 3}, "name=3 is of type int; name takes a text"),
     (tl.count_join, {"aggregates": [1]}, "aggregates=.1. is of type list; aggregates takes a mapping or None"),
     (tl.depth, {"fill": 1}, "fill=1 is of type int; fill takes True or False"),
@@ -356,6 +361,25 @@ def test_what_is_refused_is_named_with_what_the_option_takes(verb, options, word
     valid = valid_call(verbs()[verb.__name__])
     with pytest.raises(tl.UsageError, match=words):
         verb(**(valid | options))
+
+
+def test_every_verb_that_takes_columns_refuses_one_named_twice():
+    takes = {name for name, verb in verbs().items() if "columns" in inspect.signature(verb.function).parameters}
+    assert takes == {verb.__name__ for verb, options, _ in WRONG if "columns" in options}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda names: tl.pattern({"a": ROWS, "b": ROWS}, [("a", "before", "b")], columns=names),
+        lambda names: StreamJoin("intersects", columns=names),
+        lambda names: StreamCount("intersects", columns=names),
+        lambda names: StreamPattern(["a", "b"], [("a", "before", "b")], columns=names),
+    ],
+)
+def test_patterns_and_streams_refuse_a_column_named_twice(call):
+    with pytest.raises(tl.UsageError, match="columns= names 'a_value' twice"):
+        call(["a_value", "a_value"])
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -197,7 +197,7 @@ def test_tables_as_they_were_believed():
         (lambda t: tl.as_of(t, t, right_at="when"), "right table has no column 'when'"),
         (tl.as_of, "needs a right table"),
         (lambda t: tl.as_of(t, t, sys=1), "leave the right table out"),
-        (lambda t: tl.nearest(t, t, 0, period="at"), "k=0 is no number of neighbours"),
+        (lambda t: tl.nearest(t, t, 0, period="at"), "k=0 is no number of rows; give 1 or more"),
         (lambda t: tl.nearest(t, t, max_distance="1 hour", period="at"), "integer periods, whose ticks have no unit"),
         (lambda t: tl.nearest(t, t, name="at", period="at"), "more than one column named 'at'"),
         (lambda t: tl.nearest(t, t, period="at", ties="some"), "ties='some' is unknown"),

@@ -38,6 +38,7 @@ def test_the_relation_and_the_keys_count():
     ("options", "words"),
     [
         ({"k": -1}, "k=-1 is no number of rows"),
+        ({"k": 1, "by": ["a", "a"]}, "by= names 'a' twice"),
         ({"k": 1.5}, "k takes a whole number"),
         ({"k": 1, "ties": "last"}, "Known: first, all"),
     ],

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
@@ -116,6 +117,32 @@ def test_pieces_and_buckets(drawn, step, origin):
                 plain = [aggregates.PLAIN[name](touching) for name in UNORDERED]
                 expected.append((key, line, line + step, n, busy, mean, len(loads), *plain))
     assert sorted(tuples(found), key=repr) == sorted(expected, key=repr)
+
+
+@settings(max_examples=60)
+@given(periods(), st.integers(1, 5), st.sampled_from([pa.decimal128(9, 2), pa.decimal64(15, 2), pa.decimal128(38, 2)]))
+def test_decimals_weighted_by_time(rows, step, kind):
+    costs = [None if at % 4 == 3 else (7 * at - 9) * at for at in range(len(rows))]
+    values = pa.array([None if cost is None else Decimal(cost).scaleb(-2) for cost in costs], kind)
+    found = tl.temporal_aggregate(table(rows, cost=values), {"mean": ("cost", "time_avg")}, every=step)
+    places = min(4, 38 - kind.precision)
+    assert found.schema.field("mean").type == pa.decimal128(kind.precision + places, 2 + places)
+    for start, end, mean in tuples(found, "start", "end", "mean"):
+        shares = [(min(e, end) - max(s, start), cost) for (s, e), cost in zip(rows, costs, strict=True)]
+        shares = [(share, cost) for share, cost in shares if share > 0 and cost is not None]
+        if not shares:
+            assert mean is None
+            continue
+        exact = 10**places * Fraction(sum(share * cost for share, cost in shares), sum(share for share, _ in shares))
+        nearest = int(abs(exact) + Fraction(1, 2)) * (1 if exact >= 0 else -1)
+        assert mean == Decimal(nearest).scaleb(-2 - places)
+
+
+def test_decimals_weighted_by_nearly_all_time():
+    costs = pa.array([Decimal("0.01"), Decimal("-0.04"), None], pa.decimal128(9, 2))
+    rows = pa.table({"cost": costs, "start": [0, 0, 0], "end": [2**61, 2**62 - 1, 5]})
+    found = tl.temporal_aggregate(rows, {"mean": ("cost", "time_avg")}, every=2**62)
+    assert found["mean"].to_pylist() == [Decimal("-0.023333")]
 
 
 @settings(max_examples=100)

@@ -195,7 +195,7 @@ def test_names_that_the_result_has_are_refused():
     for name in ("left_id", "right_id", "at", "reason"):
         with pytest.raises(UsageError, match=f"more than one column named '{name}'"):
             StreamJoin(on=name)
-    with pytest.raises(UsageError, match="names the key column 'k' twice"):
+    with pytest.raises(UsageError, match="names 'k' twice"):
         StreamJoin(on=["k", "k"])
     with pytest.raises(UsageError, match="columns= names 'began', which is no column of a stream"):
         StreamJoin(columns={"began": "start"})

@@ -1,7 +1,7 @@
 """The program ``timeloom``: its commands, its exit codes, and how errors look.
 
-Exit codes: 0 done; 1 data that cannot be used, or a run that failed; 2 a call that cannot mean anything;
-130 interrupted; 141 the reader of the output went away; 143 asked to end.
+Exit codes: 0 done; 1 data that cannot be used, or a run that failed; 2 a call that cannot mean anything; 3 a table that
+was checked has faults; 130 interrupted; 141 the reader of the output went away; 143 asked to end.
 """
 
 import os
@@ -16,11 +16,20 @@ import click
 
 from timeloom.cli.completion import complete, completion_asked
 from timeloom.cli.screen import say
-from timeloom.cli.state import ALONE, State, debug_option, show_help, version_option
+from timeloom.cli.state import (
+    ALONE,
+    FAILED,
+    INTERRUPTED,
+    MISUSED,
+    PIPE_CLOSED,
+    TERMINATED,
+    State,
+    debug_option,
+    show_help,
+    version_option,
+)
 from timeloom.errors import DroppedRowsWarning, TimeloomError, UsageError, did_you_mean
 from timeloom.pipeline.signals import Terminated, terminable
-
-FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 _POINTED = re.compile(r"\n *\^\s*$")
 """A message that shows a line, and points to where it went wrong."""
@@ -32,7 +41,8 @@ EPILOG = (
     "Tables are CSV, TSV, JSON, Parquet, Arrow or ORC files, or directories of them, told apart by their suffixes or "
     "by --format; - stands for standard input or output. "
     "timeloom completion SHELL prints what makes the tab key complete commands and options. "
-    "Exit codes: 0 done, 1 data or run error, 2 usage error, 130 interrupted, 141 output closed, 143 ended on request."
+    "Exit codes: 0 done, 1 data or run error, 2 usage error, 3 check found faults, 130 interrupted, 141 output closed, "
+    "143 ended on request."
 )
 
 
@@ -93,9 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     "timeloom", list(sys.argv[1:] if arguments is None else arguments), obj=state
                 ) as context,
             ):
-                group.invoke(context)
+                code = _invoked(group, context)
             sys.stdout.flush()
-            return 0
+            return code
         except click.exceptions.Exit as stop:
             return stop.exit_code
         except Terminated:
@@ -109,6 +119,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return PIPE_CLOSED
         except Exception as error:
             return _fail(error, state)
+
+
+def _invoked(group: Commands, context: click.Context) -> int:
+    """Run the command; its exit code, which may tell of what it found."""
+    try:
+        group.invoke(context)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    return 0
 
 
 def _fail(error: Exception, state: State) -> int:

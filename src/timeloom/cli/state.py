@@ -1,4 +1,4 @@
-"""What all commands share: whether to show tracebacks, and which texts must never be shown."""
+"""What all commands share: exit codes, whether to show tracebacks, and which texts must never be shown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,9 @@ from typing import Any
 import click
 
 import timeloom
+
+FAILED, MISUSED, FAULTY, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 3, 130, 141, 143
+"""Exit codes: why a call did not do what was asked, or, of a check that did, that the table has faults."""
 
 
 def _unmasked(text: str) -> str:

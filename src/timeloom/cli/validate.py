@@ -2,7 +2,7 @@
 
 import click
 
-from timeloom.cli.state import State, with_debug
+from timeloom.cli.state import FAILED, State, with_debug
 
 
 @with_debug
@@ -28,7 +28,7 @@ def command(state: State, file: str, engine: str | None) -> None:
         for fault in error.faults:
             click.echo(fault.shown(file))
         click.echo(f"{file}: {len(error.faults)} fault{'s' if len(error.faults) > 1 else ''}", err=True)
-        raise click.exceptions.Exit(1) from None
+        raise click.exceptions.Exit(FAILED) from None
     if isinstance(found, Stream):
         click.echo(f"{file}: sound; a stream into {found.sink.format}")
         return

@@ -11,7 +11,7 @@ from timeloom.cli.period_texts import readable
 from timeloom.cli.reading import Reading, reading_options, refuse_texts
 from timeloom.cli.results import Inputs, Target, write_result
 from timeloom.cli.screen import say, working
-from timeloom.cli.state import debug_option
+from timeloom.cli.state import FAULTY, debug_option
 from timeloom.cli.texts import dashed, parse_extra, parse_option
 from timeloom.errors import UsageError
 from timeloom.model.period import Period
@@ -65,6 +65,8 @@ def make_command(verb: Verb, run: Callable[..., None], more: list[click.Option])
         debug_option(),
     ]
     about = (inspect.getdoc(verb.function) or "").partition("\nParameters\n")[0].replace("``", "")
+    if verb.finds_faults:
+        about = f"{about.rstrip()}\n\nThe exit code is {FAULTY} if there are faults, and 0 if all is well."
     return click.Command(
         dashed(verb.name), callback=run, params=parameters, help=about, short_help=summary_of(verb).rstrip(".")
     )
@@ -184,3 +186,5 @@ def run_verb(verb: Verb, given: dict[str, Any]) -> None:
         say(f"{written.rows:,} rows to {output.path} in {time.perf_counter() - begun:.2f} s")
     if rejected:
         say(f"{written.rejected:,} invalid rows to {rejected.path}")
+    if verb.finds_faults and written.rows:
+        raise click.exceptions.Exit(FAULTY)

@@ -19,6 +19,12 @@ Ties = Literal["first", "all"]
 MOST = 2**31 - 1
 
 
+def check_k(k: object, least: int) -> None:
+    """Refuse a number of rows to keep, or of neighbours, that is none."""
+    if isinstance(k, bool) or not isinstance(k, int) or not least <= k <= MOST:
+        raise UsageError(f"k={shown(k)} is no number of rows; give {least} or more, at most {MOST:,}")
+
+
 @dataclass(frozen=True)
 class CountRequest:
     """One call of ``count_join``."""
@@ -97,8 +103,7 @@ class TopRequest:
         ranks = [self.count.name, *(measure.name for measure in self.count.aggregates)]
         if self.highest is not None and self.highest not in ranks:
             raise UsageError(f"highest={self.highest!r} is no column to rank by. {did_you_mean(self.highest, ranks)}")
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 0 <= self.k <= MOST:
-            raise UsageError(f"k={shown(self.k)} is no number of rows; give 0 or more, at most {MOST:,}")
+        check_k(self.k, least=0)
 
     @property
     def ranked(self) -> str:

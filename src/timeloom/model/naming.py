@@ -41,10 +41,6 @@ class Keys:
             left = right = column_names("on", on)
         if len(left) != len(right):
             raise UsageError(f"left_on names {len(left)} columns and right_on {len(right)}; give pairs")
-        if len(set(left)) < len(left) or len(set(right)) < len(right):
-            raise UsageError(
-                f"a key column is named twice: {', '.join(map(repr, left if len(set(left)) < len(left) else right))}"
-            )
         return cls(left, right)
 
     def __bool__(self) -> bool:
@@ -52,7 +48,7 @@ class Keys:
 
 
 def column_names(option: str, given: "str | Sequence[str] | None") -> tuple[str, ...]:
-    """Read an option that takes one column name or several."""
+    """Read an option that takes one column name or several, each of them once."""
     if given is None:
         return ()
     series = isinstance(given, Iterable) and not isinstance(given, bytes | Mapping)
@@ -60,6 +56,9 @@ def column_names(option: str, given: "str | Sequence[str] | None") -> tuple[str,
     for name in names:
         if not isinstance(name, str):
             raise UsageError(f"{option} takes column names, not {shown(name)}")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{option}= names {name!r} twice; name each column once")
     return names
 
 
@@ -108,4 +107,4 @@ def joined_columns(
     for name in columns:
         if name not in by_name:
             raise UsageError(f"columns= asks for {name!r}, which the result does not have. {did_you_mean(name, names)}")
-    return [by_name[name] for name in dict.fromkeys(columns)]
+    return [by_name[name] for name in columns]

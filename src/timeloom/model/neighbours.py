@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from timeloom.errors import UsageError, shown
-from timeloom.model.count_join import MOST, Ties
+from timeloom.model.count_join import Ties, check_k
 from timeloom.model.join import choose, join_kind, suffix_pair
 from timeloom.model.naming import Keys
 from timeloom.model.period import Period
@@ -71,8 +71,7 @@ class NearestRequest:
         choose("direction", self.direction, get_args(NearestDirection))
         choose("ties", self.ties, get_args(Ties))
         _check_pair(self)
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MOST:
-            raise UsageError(f"k={shown(self.k)} is no number of neighbours; give 1 or more, at most {MOST:,}")
+        check_k(self.k, least=1)
         if not isinstance(self.name, str) or not self.name:
             raise UsageError(f"name={self.name!r} is no column name; give a text")
 

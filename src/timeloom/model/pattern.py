@@ -145,7 +145,7 @@ class PatternRequest:
                 raise UsageError(
                     f"columns= asks for {name!r}, which the result does not have. {did_you_mean(name, found)}"
                 )
-        return {name: found[name] for name in dict.fromkeys(self.columns)}
+        return {name: found[name] for name in self.columns}
 
 
 def _triples(relations: Any) -> list[tuple[Any, Any, Any]]:

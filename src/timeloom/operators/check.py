@@ -11,7 +11,7 @@ from timeloom.operators.engine import engine_of
 from timeloom.operators.registry import verb
 
 
-@verb(inputs=("df",))
+@verb(inputs=("df",), finds_faults=True)
 def check(
     df: Any,
     *,

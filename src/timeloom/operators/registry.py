@@ -20,7 +20,8 @@ P = ParamSpec("P")
 class Verb:
     """A public verb: its function, the names of its table parameters, and what it makes of a call.
 
-    ``call`` takes what ``function`` takes and runs nothing; ``explains`` tells whether such a call has a plan.
+    ``call`` takes what ``function`` takes and runs nothing; ``explains`` tells whether such a call has a plan,
+    ``finds_faults`` whether each row of its result is a fault of a table.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Verb:
     inputs: tuple[str, ...]
     call: Callable[..., Call]
     explains: bool
+    finds_faults: bool = False
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -42,11 +44,13 @@ _PIPELINES = "pyspark.pipelines"
 _VERBS: dict[str, Verb] = {}
 
 
-def verb(*, inputs: tuple[str, ...], varying: tuple[str, ...] = ()) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
+def verb(
+    *, inputs: tuple[str, ...], varying: tuple[str, ...] = (), finds_faults: bool = False
+) -> Callable[[Callable[P, Call]], Callable[P, Any]]:
     """Register a function as a verb: its arguments are checked by their annotations, and the call that it makes is run.
 
     A function that returns a `PlannedCall` makes a verb that `explain` knows. ``varying`` are parameters behind the
-    inputs that differ from call to call.
+    inputs that differ from call to call; of a verb that ``finds_faults`` each row of the result is one.
     """
 
     def register(function: Callable[P, Call]) -> Callable[P, Any]:
@@ -72,7 +76,8 @@ def verb(*, inputs: tuple[str, ...], varying: tuple[str, ...] = ()) -> Callable[
 
         run.__annotations__ = {**function.__annotations__, "return": Any}
         run.__signature__ = signature.replace(return_annotation=Any)  # type: ignore[attr-defined]
-        _VERBS[name] = Verb(name, run, inputs, call, issubclass(signature.return_annotation, PlannedCall))
+        planned = issubclass(signature.return_annotation, PlannedCall)
+        _VERBS[name] = Verb(name, run, inputs, call, planned, finds_faults)
         return run
 
     return register

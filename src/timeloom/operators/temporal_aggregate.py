@@ -50,7 +50,8 @@ def temporal_aggregate(
         (``"1 day"``, ``"week"``, ``"3 months"``, ``"quarter"``, ``"year"``). Each bucket that any row touches gives a
         row. The aggregates are then of the rows that touch it, each row once: ``"count"``, ``("load", "max")``, ``sum``
         and all others that do not mind the order of rows. Beside them there are ``"covered"``, the time in it that any
-        row covers, and ``("load", "time_avg")``, the mean of a column weighted by the time within the bucket.
+        row covers, and ``("load", "time_avg")``, the mean of a column weighted by the time within the bucket: exact,
+        rounded once, of the type that ``avg`` has.
     origin, zone
         With ``every``: an instant at which a bucket begins, and the zone in which calendar units are meant; by default
         that of the period columns. A day with a change of the clock has 23 or 25 hours.

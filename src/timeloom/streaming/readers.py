@@ -28,8 +28,6 @@ def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
     """Read the option ``on``; a key may not be named as a column of the results is."""
     names = column_names("on", on)
     for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"on= names the key column {name!r} twice")
         if name in RESULT:
             raise UsageError(f"the result would have more than one column named {name!r}; rename that key column")
     return names

@@ -131,7 +131,7 @@ class Wanted:
             names = tuple(name for name, source in shown.items() if source.kind in kinds and name not in self.keys)
         is_known = left is not None and (right is not None or self.how in SINGLE)
         chosen = {}
-        for name in dict.fromkeys(names):
+        for name in names:
             if name not in shown and name not in ("at", "reason") and is_known:
                 raise UsageError(
                     f"columns= asks for {name!r}, which the result does not have. {did_you_mean(name, list(shown))}"

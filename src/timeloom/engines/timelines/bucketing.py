@@ -72,4 +72,4 @@ def _measure(buckets: Buckets, measure: Measure, admitted: Admitted) -> pa.Array
         return buckets.counts(column)
     if column is None:
         return span_column(buckets.covered(), admitted.ticks.type.axis)
-    return buckets.time_avg(column, str(measure.column))
+    return buckets.time_avg(column, measure)

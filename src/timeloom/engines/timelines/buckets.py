@@ -1,5 +1,6 @@
 """Measures of buckets of time: how many rows touch one, what they cover of it, and means weighted by time."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from timeloom.engines.joins.key_axis import Fold
 from timeloom.engines.resources.threads import chunks, gathered, in_parallel
 from timeloom.engines.tables.ticks import Ticks, whole
+from timeloom.engines.timelines.measure_values import decimal_words, decimals, mean_type
 from timeloom.engines.timelines.pieces import Cut
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.aggregates.means import EXACT
 from timeloom.kernels.aggregates.weighted import weighted_means
+from timeloom.kernels.aggregates.weighted_decimals import weighted_decimals
 from timeloom.kernels.order import Order, sort
 from timeloom.kernels.sequenced.coalesce import merge_near
+from timeloom.model.measures import Measure
 
 Rows = NDArray[np.int64]
 
@@ -59,13 +63,16 @@ class Buckets:
         np.add.at(found, numbers[rows], ends - starts)
         return found
 
-    def time_avg(self, column: pa.ChunkedArray, name: str) -> pa.Array:
+    def time_avg(self, column: pa.ChunkedArray, measure: Measure) -> pa.Array:
         """The mean of a column, each value weighted by the time of its row within the bucket; exact, rounded once."""
-        kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InvalidInputError(f"time_avg of column {name!r}, which is {kind}; cast it to a double or an integer")
-        array = whole(column)
+        kind, array = column.type, whole(column)
         known = np.asarray(array.is_valid())[self.rows] if array.null_count else np.ones(self.rows.size, np.bool_)
+        if pa.types.is_decimal(kind):
+            return self._decimal_mean(array, known, measure)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InvalidInputError(
+                f"time_avg of column {measure.column!r}, which is {kind}; cast it to a double, an integer or a decimal"
+            )
         plain = np.asarray(array.fill_null(0) if array.null_count else array)
         values, weights = gathered(_as_doubles(plain), self.rows, self._threads), self._ends - self._starts
         means, totals = np.empty(len(self)), np.empty(len(self), np.int64)
@@ -77,6 +84,25 @@ class Buckets:
             chosen = chosen[known[chosen]]
             means[number] = _mean(plain[self.rows[chosen]], weights[chosen].astype(object))
         return pa.array(means, pa.float64(), mask=totals == 0)
+
+    def _decimal_mean(self, column: pa.Array, known: "NDArray[np.bool_]", measure: Measure) -> pa.Array:
+        """The weighted mean of decimals, in the type of their average."""
+        kind, factor = mean_type(column.type)
+        lower, upper = decimal_words(column, measure)
+        weights = self._ends - self._starts
+        means, totals = np.empty((len(self), 2), np.int64), np.empty(len(self), np.int64)
+        pieces = lower, upper, self.rows, weights, known, self.offsets, factor, means, totals
+        parts = chunks(len(self), self._threads)
+        certain = in_parallel([partial(weighted_decimals, *pieces, *part) for part in parts], self._threads)
+        for number in np.flatnonzero(~np.concatenate(certain)):
+            chosen = np.arange(self.offsets[number], self.offsets[number + 1])
+            chosen = chosen[known[chosen]]
+            halves = lower[self.rows[chosen]].tolist(), upper[self.rows[chosen]].tolist()
+            values = ((high << 64) + low % 2**64 for low, high in zip(*halves, strict=True))
+            means[number] = _decimal_mean(values, weights[chosen].tolist(), factor)
+            totals[number] = 1
+        low, high = (np.ascontiguousarray(half) for half in means.T)
+        return decimals(low, high, kind, totals == 0, measure, "buckets")
 
 
 def _order_within(groups: Rows, ticks: Ticks, threads: int) -> Order:
@@ -109,3 +135,10 @@ def _mean(values: "NDArray[np.generic]", weights: "NDArray[np.object_]") -> floa
     )
     exact = sum(part * weight for part, weight in zip(whole_parts, weights, strict=True))
     return float((exact << least) / total if least >= 0 else exact / (total << -least))
+
+
+def _decimal_mean(values: Iterable[int], weights: "list[int]", factor: int) -> Ticks:
+    """Both halves of ``factor`` times a weighted mean, halves away from zero."""
+    exact, total = factor * sum(value * weight for value, weight in zip(values, weights, strict=True)), sum(weights)
+    found = (2 * abs(exact) + total) // (2 * total) * (1 if exact >= 0 else -1)
+    return np.array([found % 2**64, (found >> 64) % 2**64], np.uint64).view(np.int64)

@@ -58,7 +58,7 @@ def integer_halves(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks | N
     """Whole numbers as ``low + 2**64 * high``, ``low`` being signed; nulls as zero. Without ``high`` it is zero."""
     kind = column.type
     if pa.types.is_decimal(kind):
-        lower, upper = _decimal_words(column, measure)
+        lower, upper = decimal_words(column, measure)
         high = upper + (lower < 0)
         return lower, high if high.any() else None
     if pa.types.is_uint64(kind):
@@ -70,7 +70,7 @@ def integer_halves(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks | N
     raise unfit(kind, measure)
 
 
-def _decimal_words(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks]:
+def decimal_words(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks]:
     """The lower and the upper 64 bits of decimals, nulls as zero."""
     if not pa.types.is_decimal128(column.type):
         try:
