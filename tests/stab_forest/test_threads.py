@@ -1,12 +1,14 @@
 """Threads on one stab-forest: a few seconds of the stress, and the cases that used to crash, one by one."""
 
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
 
 from threads.stab_forest import stress
 from timeloom import InvalidInputError, StabForest, UsageError
+from timeloom.stab_forest import persistence, sharing
 from timeloom.streaming import LiveForest
 
 
@@ -154,3 +156,66 @@ def test_live_rows_are_read_while_others_come():
                 assert len(live.active()) == 1
 
     in_threads(3, work)
+
+
+def test_a_save_while_a_writer_waits_for_a_reader_holds_one_state(tmp_path, monkeypatch):
+    monkeypatch.setattr(sharing, "PATIENCE", 60.0)
+    packing = threading.Event()
+
+    def packed(shared):
+        found = real_packed(shared)
+        packing.set()
+        return found
+
+    real_packed = persistence.packed
+    monkeypatch.setattr(persistence, "packed", packed)
+    forest = StabForest.build(np.arange(100), np.full(100, 2**63 - 1))
+    handle, long_read = forest.handle(3), forest._shared.pin()
+    writer = threading.Thread(target=forest.finish, args=(handle, 1000))
+    writer.start()
+    while not forest._shared._waiting:
+        time.sleep(0.001)
+    saver = threading.Thread(target=forest.save, args=(tmp_path / "f.idx",))
+    saver.start()
+    packing.wait(0.3)
+    forest._shared.release(long_read)
+    writer.join()
+    saver.join()
+    assert StabForest.load(tmp_path / "f.idx").count(2000) == forest.count(2000) == 99
+
+
+def test_no_record_is_lost_when_many_save_incrementally(tmp_path):
+    path = tmp_path / "f.idx"
+    for round_ in range(10):
+        forest = StabForest(order="watermark")
+
+        def work(number, forest=forest, path=path.with_suffix(f".{round_}")):
+            for start in range(20):
+                forest.append(start, start + number + 1)
+                forest.save(path, incremental=True)
+
+        in_threads(4, work)
+        loaded = StabForest.load(path.with_suffix(f".{round_}"))
+        for each in (forest, loaded):
+            each.advance(10**6)
+        assert [part.tolist() for part in loaded.events()] == [part.tolist() for part in forest.events()]
+
+
+def test_a_file_that_is_replaced_while_it_is_loaded_is_read_again(tmp_path, monkeypatch):
+    path, real_records = tmp_path / "f.idx", persistence.records
+    forest = StabForest.build([1, 2], [5, 9])
+    forest.save(path, incremental=True)
+    forest.append(3, 4)
+    forest.save(path, incremental=True)
+
+    def records(journal):
+        monkeypatch.setattr(persistence, "records", real_records)
+        forest.save(path)
+        return real_records(journal)
+
+    monkeypatch.setattr(persistence, "records", records)
+    loaded = StabForest.load(path)
+    assert len(loaded) == 3
+    loaded.append(10, 11)
+    loaded.save(path, incremental=True)
+    assert len(StabForest.load(path)) == 4

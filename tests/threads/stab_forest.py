@@ -93,8 +93,8 @@ def ask(history: History, rng: random.Random, scratch: Path) -> None:
     elif kind == 8:
         found = tl.join(pa.table({"start": [t], "end": [t + 1]}), forest, columns=["id"])["id"].to_pylist()
     else:
-        path = scratch / f"{threading.get_ident()}.index"
-        forest.save(path)
+        path = rng.choice((scratch / f"{threading.get_ident()}.index", scratch / "shared.index"))
+        forest.save(path, incremental=rng.random() < 0.5)
         loaded = StabForest.load(path)
         assert before <= len(loaded) <= history.begun
         found = loaded.stab(t).tolist()

@@ -50,7 +50,8 @@ class Journal:
 
     def goes_on(self, path: Path) -> bool:
         """Whether the log can be continued: it is of this file, which nobody has replaced, and not yet too long."""
-        return self.path == path and self.stamp == stamp_of(path) and self.offset <= max(1 << 20, self.base_bytes // 2)
+        known = self.stamp is not None and self.path == path and self.stamp == stamp_of(path)
+        return known and self.offset <= max(1 << 20, self.base_bytes // 2)
 
     def write(self, meta: dict[str, Any]) -> None:
         """Append all operations as one record, and forget them; it is on the disk when this returns."""

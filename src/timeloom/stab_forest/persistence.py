@@ -46,8 +46,13 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
     """Write the index, what has not settled yet, and where arrivals stand; others may read and write meanwhile.
 
     Incrementally, only what changed since the last save to this path is written, to a log beside it, until that is so
-    long that the file is better written anew.
+    long that the file is better written anew. Saves follow one another: a log is of the file that was written last.
     """
+    with shared.saving:
+        _save(path, shared, incremental=incremental)
+
+
+def _save(path: str | os.PathLike[str], shared: SharedIndex, *, incremental: bool) -> None:
     place = Path(os.path.realpath(path))
     with shared.lock:
         journal = shared.journal
@@ -55,7 +60,7 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
             journal.write({"axis": _axis_fields(shared.arrivals.axis)})
             return
         arrays, meta = packed(shared)
-        index = shared.pin()
+        index = shared.hold()
         meta["edition"] = edition = uuid.uuid4().hex
         if incremental:
             shared.journal = Journal(place, edition, sum(part.nbytes for part in arrays.values()))
@@ -74,9 +79,12 @@ def save_forest(path: str | os.PathLike[str], shared: SharedIndex, *, incrementa
 
 
 def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
-    """The state as arrays, some of which are the index's own, and metadata; the lock must be held."""
-    shared.collect()
-    index, arrivals = shared.settled() if shared.index.untidy or shared.arrivals.due else shared.index, shared.arrivals
+    """The state as arrays, some of which are the index's own, and metadata; the lock must be held.
+
+    Whoever goes on with these arrays holds the index before the lock is let go.
+    """
+    shared.settle()
+    index, arrivals = shared.settled() if shared.index.untidy else shared.index, shared.arrivals
     arrays: storage.Arrays = {name: part.view(np.int64) for name, part in in_use(index.forest).items()}
     arrays["ids"] = np.zeros(0, np.int32) if index.ids is None else index.ids[: len(index)]
     for name, column in zip(("starts", "ends", "ids"), arrivals.waiting(), strict=True):
@@ -98,11 +106,22 @@ def packed(shared: SharedIndex) -> tuple[storage.Arrays, dict[str, Any]]:
 
 
 def load_forest(path: str | os.PathLike[str]) -> SharedIndex:
-    """Read what `save_forest` wrote; the arrays are mapped, not copied. What a log beside it holds is done again."""
-    shared, edition = storage.restore(path, KIND, VERSION, checked_parts)
+    """Read what `save_forest` wrote; the arrays are mapped, not copied. What a log beside it holds is done again.
+
+    If the file is replaced meanwhile, its log may be gone before it was read: then all is read again.
+    """
     place = Path(os.path.realpath(path))
+    while True:
+        stamp = stamp_of(place)
+        shared = _read(path, place, stamp)
+        if stamp_of(place) == stamp:
+            return shared
+
+
+def _read(path: str | os.PathLike[str], place: Path, stamp: "tuple[int, int, int] | None") -> SharedIndex:
+    shared, edition = storage.restore(path, KIND, VERSION, checked_parts)
     if edition is not None:
-        journal = Journal(place, edition, os.path.getsize(place), stamp=stamp_of(place))
+        journal = Journal(place, edition, os.path.getsize(place), stamp=stamp)
         for operations, meta, rows in records(journal):
             try:
                 _repeat(shared, operations, _axis(meta["axis"]), rows)

@@ -13,7 +13,7 @@ many are indexed in bulk. Whoever looks at the arrivals collects first what the 
 
 from collections.abc import Callable, Mapping
 from itertools import repeat
-from threading import Condition, RLock
+from threading import Condition, Lock, RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,6 +50,7 @@ class SharedIndex:
         self.journal: Journal | None = None
         self.period = Period()
         self.payload: Payload | None = None
+        self.saving = Lock()
         self._readers_left = Condition(self.lock)
         self._waiting = False
 
@@ -77,9 +78,12 @@ class SharedIndex:
                 self.collect()
             if self.arrivals.due or self._waiting:
                 self.settle()
-            index = self.index
-            index.readers += 1
-            return index
+            return self.hold()
+
+    def hold(self) -> EventIndex:
+        """The index as it is; it stays so until it is released. The lock must be held, and is not let go meanwhile."""
+        self.index.readers += 1
+        return self.index
 
     def pin_for(self, axis: TimeType | None) -> EventIndex:
         """The index for a reader whose instants lie on the axis that the forest had; without one it had no events."""
