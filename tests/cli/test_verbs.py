@@ -90,7 +90,7 @@ def test_invalid_rows_go_to_the_rejected_file(here, capsys):
         (["join", "left.csv", "right.csv", "--period", "a,b,c"], 2, "a,b,c"),
         (["join", "left.csv", "right.csv", "--on-invalid", "quarantine"], 2, "needs --rejected FILE"),
         (["join", "left.csv", "right.csv", "--columns", "note,n,note"], 2, "columns= names 'note' twice"),
-        (["top-k", "left.csv", "right.csv", "--k", "0"], 2, "k=0 is no number of rows; give 1 or more"),
+        (["nearest", "left.csv", "right.csv", "--k", "0"], 2, "k=0 is no number of rows; give 1 or more"),
         (["check", "nowhere.csv"], 1, "'nowhere.csv' does not exist"),
         (["check", "left.csv", "--by", "kye"], 1, "no column 'kye'"),
         (["join", "left.csv", "right.csv", "--option", "nope=1"], 2, "give name=json with one of: relation"),

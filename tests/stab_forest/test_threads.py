@@ -185,17 +185,16 @@ def test_a_save_while_a_writer_waits_for_a_reader_holds_one_state(tmp_path, monk
 
 
 def test_no_record_is_lost_when_many_save_incrementally(tmp_path):
-    path = tmp_path / "f.idx"
     for round_ in range(10):
-        forest = StabForest(order="watermark")
+        forest, path = StabForest(order="watermark"), tmp_path / f"{round_}.idx"
 
-        def work(number, forest=forest, path=path.with_suffix(f".{round_}")):
+        def work(number, forest=forest, path=path):
             for start in range(20):
                 forest.append(start, start + number + 1)
                 forest.save(path, incremental=True)
 
         in_threads(4, work)
-        loaded = StabForest.load(path.with_suffix(f".{round_}"))
+        loaded = StabForest.load(path)
         for each in (forest, loaded):
             each.advance(10**6)
         assert [part.tolist() for part in loaded.events()] == [part.tolist() for part in forest.events()]
