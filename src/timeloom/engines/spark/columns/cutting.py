@@ -89,6 +89,4 @@ def _written(writer: PeriodWriter, frame: JudgedFrame, start: str, end: str) -> 
     open_end = literal(sentinels[0]) if sentinels else "NULL"
     ends = f"CASE WHEN {end} = {literal(FOREVER)} THEN {open_end} ELSE {end} - {period.end_shift}L END"
     ticks = {period.start: f"{start} - {period.start_shift}L", period.end: ends}
-    return {
-        name: f"{tick_written(f'({tick})', axis, kind)} AS {frame.column(name)}" for name, tick in ticks.items()
-    }
+    return {name: f"{tick_written(f'({tick})', axis, kind)} AS {frame.column(name)}" for name, tick in ticks.items()}
