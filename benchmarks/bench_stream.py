@@ -3,7 +3,8 @@
 Throughput: endpoint events per second with 10 and with 1,000 active rows, next to the batch sweep of the same data:
 arrays in and out, and tables in and out (StreamJoin next to join with algorithm="sweep"); and how many rows are kept,
 in each quarter of the time. Each contender has a process of its own, since memory that another one has given back
-changes its time by a factor of two. The answers of a stream are kept until its end, as those of the batch are.
+changes its time by a factor of two. The answers of a stream are kept until its end, as those of the batch are. The
+floor is the share that a stream would have that only matched its events by id and wrote its answers down.
 Lazy joining: on clustered data, where rows of one side become ready in bursts, with one scan for each row and with
 one scan for all that see the same rows.
 Latency: for every Allen and ISEQL relation, the mean delay between the instant at which a pair is certain and the
@@ -26,17 +27,21 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.peers import leung_muntz
+from benchmarks.peers.endpoint_matching import match_ends
 from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_join
+from timeloom.kernels.streaming.open_rows import empty_rows
 from timeloom.model.names import ALL_NAMES, relation
 from timeloom.operators.join import join
 from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import decisions
+from timeloom.streaming.emitted import HOWS
 from timeloom.streaming.intake import Events
-from timeloom.streaming.operator import HOWS, EndpointJoin
+from timeloom.streaming.operator import EndpointJoin
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
 SWEPT = ("intersects", "overlaps", "contains", "iseql.start_preceding")
+"""The relations of the sweeps over many active rows."""
 MANY_PAIRS = {"before", "after", "iseql.before", "iseql.after"}
 FEW_ROWS = 1000
 """Rows for relations in which almost every row is with every other."""
@@ -118,6 +123,29 @@ def joined_tables(name: str, left: pa.Table, right: pa.Table) -> tuple[int, floa
     return pairs, time.perf_counter() - begin
 
 
+def least_work(name: str, left: Events, right: Events, batch: int) -> tuple[int, float]:
+    """What a stream must do that a sweep of tables need not: match events by id, and write answers with instants.
+
+    The sides are merged by time, each end finds the start of its row, and as many answers as there are, three numbers
+    each, are written to fresh memory. Nobody looks for partners.
+    """
+    pairs = streamed(name, left, right, batch)[0]
+    cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
+    bounds = [[0, *np.searchsorted(side.times, cuts, side="right").tolist(), side.times.size] for side in (left, right)]
+    most = max(int(np.cumsum(np.where(side.starting, 1, -1)).max()) for side in (left, right))
+    begin, opened, answers, last = time.perf_counter(), empty_rows(1 << (2 * most).bit_length()), [], len(cuts)
+    for number in range(last + 1):
+        some = [
+            side.pick(slice(place[number], place[number + 1]))
+            for side, place in zip((left, right), bounds, strict=True)
+        ]
+        columns = [column for side in some for column in (side.ids, side.times, side.starting)]
+        match_ends(*columns, opened)
+        if number % 10 == 0:
+            answers.append(np.ones((3, pairs * min(10, last + 1 - number) // (last + 1)), np.int64))
+    return pairs, time.perf_counter() - begin
+
+
 def contender(which: int, rows: int, active: int, runs: int) -> list[tuple[int, float, list[int]]]:
     """For each relation the number of pairs, the shortest time, and the rows kept; the first run is not counted."""
     left, right = periods(rows, active, 1), periods(rows, active, 2)
@@ -129,30 +157,36 @@ def contender(which: int, rows: int, active: int, runs: int) -> list[tuple[int, 
         lambda name: streamed(name, *events, 20_000, answers=[]),
         lambda name: joined_tables(name, *whole),
         lambda name: streamed_tables(name, batches),
+        lambda name: least_work(name, *events, 20_000),
     ]
     found = []
-    for name in SWEPT:
+    for name in swept_with(active):
         timed = [runners[which](name) for _ in range(runs + 1)]
         found.append((timed[0][0], min(run[1] for run in timed[1:]), timed[0][2] if which == 1 else []))
     return found
 
 
+def swept_with(active: int) -> tuple[str, ...]:
+    """The relations that are swept with so many active rows."""
+    return SWEPT if active > 10 else tuple(name for name in ALL_NAMES if name not in MANY_PAIRS)
+
+
 def throughput(rows: int, runs: int) -> None:
     print(
-        f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of the sweep':>14}{'tables':>9}"
+        f"{'active':>7} {'relation':<24}{'pairs':>12}{'events/s':>12}{'of the sweep':>14}{'tables':>9}{'floor':>9}"
         "   rows kept, by quarter"
     )
     for active in (10, 1000):
         some = rows if active == 10 else max(10_000, rows // 10)
         with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as processes:
-            told = list(processes.map(contender, range(4), [some] * 4, [active] * 4, [runs] * 4))
-        for name, (sweep, arrays, verb, tables) in zip(SWEPT, zip(*told, strict=True), strict=True):
+            told = list(processes.map(contender, range(5), [some] * 5, [active] * 5, [runs] * 5))
+        for name, (sweep, arrays, verb, tables, least) in zip(swept_with(active), zip(*told, strict=True), strict=True):
             if len({run[0] for run in (sweep, arrays, verb, tables)}) > 1:
                 raise SystemExit(f"{name}: the stream and the batch differ")
             kept = [int(part.max()) for part in np.array_split(np.array(arrays[2][:-1]), 4) if part.size]
             print(
                 f"{active:>7} {name:<24}{sweep[0]:>12,}{4 * some / arrays[1]:>12,.0f}{sweep[1] / arrays[1]:>14.0%}"
-                f"{verb[1] / tables[1]:>9.0%}   {kept}"
+                f"{verb[1] / tables[1]:>9.0%}{sweep[1] / least[1]:>9.0%}   {kept}"
             )
 
 
@@ -267,12 +301,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", choices=sorted(SCALES), default="small")
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--only", choices=["throughput", "laziness", "latency", "keys"])
     chosen = parser.parse_args()
     rows, latency_rows = SCALES[chosen.scale]
-    throughput(rows, chosen.runs)
-    laziness(rows, chosen.runs)
-    latency(latency_rows)
-    many_keys(chosen.runs)
+    parts: dict[str, Callable[[], None]] = {
+        "throughput": lambda: throughput(rows, chosen.runs),
+        "laziness": lambda: laziness(rows, chosen.runs),
+        "latency": lambda: latency(latency_rows),
+        "keys": lambda: many_keys(chosen.runs),
+    }
+    for name, part in parts.items():
+        if chosen.only in (None, name):
+            part()
 
 
 if __name__ == "__main__":

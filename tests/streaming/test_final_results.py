@@ -18,8 +18,9 @@ from reference.relations import PARAMETERS, RELATIONS, anti_rows, join_pairs, se
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
 from timeloom.streaming.deciding import ARRIVALS
+from timeloom.streaming.emitted import HOWS, Emitted
 from timeloom.streaming.intake import Events
-from timeloom.streaming.operator import HOWS, Emitted, EndpointJoin
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.storage import seal, unseal
 
 Span = tuple[int, int]

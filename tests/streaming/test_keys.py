@@ -15,7 +15,7 @@ from reference.relations import RELATIONS
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.streaming import LiveForest, StreamJoin
 from timeloom.streaming.deciding import ARRIVALS
-from timeloom.streaming.operator import HOWS
+from timeloom.streaming.emitted import HOWS
 
 LAST = 12
 ticks = st.integers(0, LAST)

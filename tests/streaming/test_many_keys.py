@@ -12,9 +12,10 @@ from timeloom.model.names import ALL_NAMES, relation
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import StreamJoin
 from timeloom.streaming.deciding import ARRIVALS, EVENTS
+from timeloom.streaming.emitted import HOWS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.keyed import Found, KeyedJoin
-from timeloom.streaming.operator import HOWS, EndpointJoin
+from timeloom.streaming.operator import EndpointJoin
 
 RELATIONS = [
     *map(relation, (*ALL_NAMES, "during | after", "starts | equals | started_by")),

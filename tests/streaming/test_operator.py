@@ -14,8 +14,9 @@ from timeloom.errors import UsageError
 from timeloom.kernels.streaming.arrival import ALREADY_OPEN, EMPTY, NEVER_STARTED, REVERSED, TOO_LATE
 from timeloom.model.names import relation
 from timeloom.model.relation import Relation
+from timeloom.streaming.emitted import HOWS, Emitted
 from timeloom.streaming.intake import Events
-from timeloom.streaming.operator import HOWS, Emitted, EndpointJoin
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.storage import seal, unseal
 
 Span = tuple[int, int]

@@ -71,7 +71,7 @@ def stream_join(
                 "timeloom.streaming.StreamJoin tables of events"
             )
     from timeloom.engines.spark.cluster.interpreter import use_own_python
-    from timeloom.streaming.operator import checked_how
+    from timeloom.streaming.emitted import checked_how
     from timeloom.streaming.processor import Plan
     from timeloom.streaming.readers import key_columns
     from timeloom.streaming.structured import check_watermark

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.order import Ticks
-from timeloom.kernels.streaming.arrival import ACCEPTED, LATE, UNNUMBERED, Columns, by_time, merged
+from timeloom.kernels.streaming.arrival import ACCEPTED, LATE, UNNUMBERED, Columns, merged
 from timeloom.kernels.streaming.gapless import Cells
 from timeloom.kernels.streaming.layout import EVENT_SIDE, FROM, ID, STARTING, VERDICT
+from timeloom.kernels.streaming.steps import extent
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.deciding import AT_END, EVENTS
 
@@ -189,13 +190,21 @@ class Intake:
 
     def take(self, left: Events, right: Events, until: int) -> Cells:
         """The events of both sides up to an instant, laid out for the sweep; what is wrong by itself has a verdict."""
+        return self.laid_out(*self.due(left, right, until))
+
+    def due(self, left: Events, right: Events, until: int) -> tuple[Columns, Columns]:
+        """The events of either side up to an instant, by time."""
         ours, theirs = (self._due(side, events, until) for side, events in zip(self.sides, (left, right), strict=True))
-        whole = (self.sides[0].arrival != EVENTS, self.sides[1].arrival != EVENTS)
-        events = merged(ours, theirs, whole)
         self.clock = max(until, self.clock)
         for side, promised in zip(self.sides, self._promised, strict=True):
             side.clock = max(side.clock, promised, self.clock)
-        return events
+        return ours, theirs
+
+    def laid_out(self, ours: Columns, theirs: Columns) -> Cells:
+        """The events of both sides as one, for a sweep; what is wrong by itself has a verdict."""
+        return merged(
+            _counted(ours), _counted(theirs), (self.sides[0].arrival != EVENTS, self.sides[1].arrival != EVENTS)
+        )
 
     def _due(self, side: Side, events: Events, until: int) -> Columns:
         """The events that are known by an instant, in order, where compiled code may write; others are held back.
@@ -203,21 +212,27 @@ class Intake:
         Late ones are due at once. They count as if they were of the last complete instant, at which nothing is left to
         be done.
         """
-        events = self._marked(side, events)
-        batch = side.held.and_then(events)
+        known = _writable(side.known(events))
+        least, most, is_ordered = extent(known)
+        batch = events
+        if side.held.ids.size or least <= max(side.clock, self.clock) or most > until or not is_ordered:
+            batch, known = self._sorted_out(side, events, until)
+        starts = known if side.arrival == EVENTS and batch.numbers is None else _writable(batch.times)
+        ends = known if side.arrival == EVENTS else _writable(batch.ends)
+        numbers = np.empty(0, np.int64) if batch.numbers is None else _writable(batch.numbers)
+        return _writable(batch.ids), known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"]), numbers
+
+    def _sorted_out(self, side: Side, events: Events, until: int) -> tuple[Events, Ticks]:
+        """The events that are known by an instant, in order, and when they count."""
+        batch = side.held.and_then(self._marked(side, events))
         known = self._known(side, batch)
         side.held = Events.none()
         if known.size and int(known.max()) > until:
             now = known <= until
             side.held, batch = batch.pick(~now), batch.pick(now)
             known = known[now]
-        if not by_time(known):
-            order = np.argsort(known, kind="stable")
-            batch, known = batch.pick(order), known[order]
-        ends = batch.ends if side.arrival != EVENTS else known
-        columns = (batch.ids, known, batch.times, ends, batch.row_numbers)
-        ids, known, starts, ends, numbers = (_writable(column) for column in columns)
-        return ids, known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"]), numbers
+        order = np.argsort(known, kind="stable")
+        return batch.pick(order), _writable(known[order])
 
     def _marked(self, side: Side, events: Events) -> Events:
         """The same events, of which those that come too late say so."""
@@ -229,6 +244,12 @@ class Intake:
         if events.numbers is None or self.clock == MIN_TICK:
             return known
         return np.where(events.numbers == LATE, np.minimum(known, self.clock), known)
+
+
+def _counted(columns: Columns) -> Columns:
+    """The same events, which say so where they have no numbers."""
+    ids, known, starts, ends, starting, numbers = columns
+    return ids, known, starts, ends, starting, numbers if numbers.size else np.full(ids.size, UNNUMBERED)
 
 
 def _writable(column: Ids) -> Ids:

@@ -38,9 +38,10 @@ from timeloom.kernels.streaming.planned_keys import (
 from timeloom.kernels.streaming.scan import BUFFER
 from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.streaming.intake import Ids
-from timeloom.streaming.operator import EndpointJoin, open_as_live
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.rules import alike
 from timeloom.streaming.state_layout import BEFORE, FAR, OF_KEY, Tables
+from timeloom.streaming.stepwise import open_as_live
 
 ROOM = 64
 """Keys, and rows of each pool, for which there is room at first."""

@@ -10,10 +10,11 @@ from timeloom.errors import StorageError, UsageError
 from timeloom.kernels.order import distinct
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
+from timeloom.streaming.emitted import Emitted
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import Events, Ids, Until
 from timeloom.streaming.many_keys import ManyKeys, OfKeys
-from timeloom.streaming.operator import Emitted, EndpointJoin
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.restoring import sound_tables
 from timeloom.streaming.saved import Place
 from timeloom.streaming.state_layout import apart, together
@@ -65,6 +66,13 @@ class Found(NamedTuple):
         if len(parts) == 2:
             return cls(*parts[1])
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def alone(self, side: int) -> "NDArray[np.bool_] | None":
+        """Which are single rows of a side, or None if none is: where only pairs are found, all share one number."""
+        if self.sides.strides == (0,) and self.sides.size and self.sides[0] == PAIR:
+            return None
+        single = self.sides == side
+        return single if single.any() else None
 
     def pick(self, which: "NDArray[np.generic]") -> "Found":
         """Some of them."""

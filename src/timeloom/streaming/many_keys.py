@@ -11,9 +11,10 @@ from timeloom.kernels.streaming.foresight import NEAR_TICK
 from timeloom.kernels.streaming.gapless import Cells
 from timeloom.kernels.streaming.layout import EVENT_HANDLE, EVENT_SIDE, HANDLES, VERDICT
 from timeloom.model.ticks import FOREVER
+from timeloom.streaming.emitted import Emitted, ended_rows
 from timeloom.streaming.intake import Events, Ids, refused
 from timeloom.streaming.key_pools import KeyPools
-from timeloom.streaming.operator import Emitted, EndpointJoin, ended_rows
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.state_layout import BEFORE, FAR, LEFT_HANDLE, OF_KEY, Tables
 
 

@@ -89,7 +89,8 @@ class Names:
                 f"the ids of the {self.side} side were {self.type} and are {column.type} now; keep one type"
             )
         if self.plain:
-            return np.asarray(column.fill_null(0).cast(pa.int64()))
+            column = column.fill_null(0) if column.null_count else column
+            return np.asarray(column if column.type == pa.int64() else column.cast(pa.int64()))
         return np.array([self._number(value) for value in hashable(column)], np.int64)
 
     def values(self, numbers: NDArray[np.int64], null: NDArray[np.bool_] | None = None) -> pa.Array:

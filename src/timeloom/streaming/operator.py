@@ -1,22 +1,18 @@
 """The streaming join on arrays: endpoint events in, certain pairs out."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.joins.sweep_join import Counters
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.streaming.agenda import empty_agenda, more_room
-from timeloom.kernels.streaming.arrival import admitted, endings
+from timeloom.kernels.streaming.arrival import Columns, admitted, endings
 from timeloom.kernels.streaming.direct_sweep import AT_END as AT_END_POINT
 from timeloom.kernels.streaming.direct_sweep import SAME_START, UNSEEN, sweep_direct
 from timeloom.kernels.streaming.foresight import NEAR_TICK, foresee
 from timeloom.kernels.streaming.gapless import (
     AFTER,
     COUNT,
-    END,
-    FIRED,
     KEY,
     MARK,
     NAME,
@@ -34,20 +30,17 @@ from timeloom.kernels.streaming.layout import (
     DUE,
     ENTRY_SIZE,
     EVENT_HANDLE,
-    EVENT_SIDE,
     EVERY,
     FAR,
     GETNEXT,
     HANDLES,
     HEAP,
-    KNOWN,
     LATE,
     MATCHED,
     PAIRS,
     PLANNED,
     ROWS,
     SCANS,
-    STARTING,
     STATE_SIZE,
     TIME,
     TO_REVIEW,
@@ -58,49 +51,24 @@ from timeloom.kernels.streaming.layout import (
 )
 from timeloom.kernels.streaming.layout import ID as EVENT_ID
 from timeloom.kernels.streaming.open_rows import HANDLE, ID, empty_rows, refilled, rows_in
-from timeloom.kernels.streaming.open_rows import START as OPEN_START
 from timeloom.kernels.streaming.plain_sweep import sweep_plain
 from timeloom.kernels.streaming.planned_sweep import advance
 from timeloom.kernels.streaming.scan import BUFFER
 from timeloom.kernels.streaming.unmatched import kept_sides
 from timeloom.kernels.streaming.waiting import relink
-from timeloom.model.join import choose, join_kind
 from timeloom.model.options import checked
 from timeloom.model.relation import Relation
 from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
-from timeloom.streaming.deciding import ARRIVALS, AT_END, EVENTS
+from timeloom.streaming.deciding import AT_END, EVENTS
+from timeloom.streaming.emitted import HOWS, Emitted, checked_how, ended_rows
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Intake, Refused, Until, refused
+from timeloom.streaming.intake import Events, Ids, Intake, Until, refused
 from timeloom.streaming.restoring import sound_arrays
 from timeloom.streaming.result_pages import ResultPages
 from timeloom.streaming.rules import Directly, alike, directly, is_near, rules_of
 from timeloom.streaming.state_layout import BEFORE as STORED_BEFORE
 from timeloom.streaming.state_layout import LEFT_HANDLE
-
-HOWS = ("inner", "left", "right", "full", "semi", "anti")
-"""The kinds of join, in the order of their codes in the sweep."""
-
-
-def checked_how(how: str, left: str, right: str) -> str:
-    """The kind of join; unknown ones, and unknown kinds of arrival, are refused."""
-    choose("left", left, ARRIVALS)
-    choose("right", right, ARRIVALS)
-    return join_kind(how, HOWS)
-
-
-class Emitted(NamedTuple):
-    """What has become certain: pairs, single rows with their sides; the events refused, and how many were used."""
-
-    lefts: Ids
-    rights: Ids
-    instants: Ticks
-    rows: Ids
-    row_instants: Ticks
-    row_sides: Ids
-    refused: tuple[Refused, ...]
-    used: int = 0
-    ended: Cells = np.empty((4, 0), np.int64)
-    """Of numbered rows that have ended: their sides, their numbers, those of their ends, and when."""
+from timeloom.streaming.stepwise import Stepwise, ended_of, open_as_live, refused_of, searches
 
 
 class EndpointJoin(Guarded):
@@ -151,6 +119,25 @@ class EndpointJoin(Guarded):
         self._agenda = empty_agenda(64)
         self._waiters = np.empty((ENTRY_SIZE, 64), np.int64)
         self._state = self.empty_state()
+        self._stepwise = self._made_stepwise([np.empty((0, 3), np.int64)] * 2)
+
+    def _made_stepwise(self, opened: list[Cells]) -> Stepwise | None:
+        """How to sweep sides that are matched each by itself, from these open rows, if that is possible."""
+        if self._directly is None:
+            return None
+        searched = searches(self._directly, self.rules.decisions[0].tolist())
+        if searched is None:
+            return None
+        together = self._directly.same == SAME_START
+        return Stepwise(searched, self.rules.decisions, opened, numbered=self.numbered, together=together)
+
+    def _open(self, side: int) -> Cells:
+        """Ids, handles and starts of the open rows of a side."""
+        return rows_in(self._opened, side) if self._stepwise is None else self._stepwise.opened(side)
+
+    def _live(self, side: int) -> Cells:
+        """The rows of a side that are kept because they may be found by others."""
+        return contents(self._maps, side) if self._stepwise is None else self._stepwise.live(side)
 
     def empty_state(self) -> Cells:
         """Where a run stands that has not begun, for the sweep."""
@@ -164,6 +151,8 @@ class EndpointJoin(Guarded):
     @guarded
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
+        if self._stepwise is not None:
+            return sum(len(self._open(side)) for side in (0, 1) if self._stepwise.keeps(side))
         return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self.unseen)
 
     @property
@@ -202,7 +191,7 @@ class EndpointJoin(Guarded):
     @guarded
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
-        return int(self._opened[:, -1, 0].sum())
+        return len(self._open(0)) + len(self._open(1))
 
     @property
     @guarded
@@ -213,7 +202,7 @@ class EndpointJoin(Guarded):
     @guarded
     def used_ids(self, side: int) -> Ids:
         """The ids, or numbers, of a side's rows that are open or may still match, and of events held back."""
-        live, opened, held = contents(self._maps, side), rows_in(self._opened, side), self.intake.sides[side].held
+        live, opened, held = self._live(side), self._open(side), self.intake.sides[side].held
         if self.numbered:
             return np.concatenate([live[KEY], opened[:, HANDLE], held.row_numbers])
         return np.concatenate([live[NAME], opened[:, ID], held.ids])
@@ -225,7 +214,7 @@ class EndpointJoin(Guarded):
     @guarded
     def kept_rows(self, side: int) -> Ids:
         """The numbers of a side's rows: of those that are open or may still match, and of starts that are held back."""
-        live, opened, held = contents(self._maps, side), rows_in(self._opened, side), self.intake.sides[side].held
+        live, opened, held = self._live(side), self._open(side), self.intake.sides[side].held
         starts = held.row_numbers[held.starting]
         return np.concatenate([live[KEY], opened[:, HANDLE], starts[starts >= 0]])
 
@@ -247,8 +236,7 @@ class EndpointJoin(Guarded):
         state = self._state
         kept = state[[HANDLES, HANDLES + 1, BEFORE, FAR]]
         numbers = np.array([self.intake.clock, *kept, *self.intake.clocks], np.int64)
-        opened = [rows_in(self._opened, side) for side in (0, 1)]
-        maps = [contents(self._maps, side) for side in (0, 1)]
+        opened, maps = [self._open(side).copy() for side in (0, 1)], [self._live(side) for side in (0, 1)]
         plans, waiters = self._agenda[HEAP, : state[PLANNED]], self._waiters[:WAITER_SIZE, : state[WAITERS]]
         return [numbers, *self.intake.held(), *opened, *maps, plans.copy(), waiters.copy()]
 
@@ -262,8 +250,11 @@ class EndpointJoin(Guarded):
         self._state[PLANNED], self._state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
         if self._state[FAR]:
             self._plain, self._directly = False, None
-        self._opened = refilled(stored.left_opened, stored.right_opened)
-        self._maps = self._filled(stored.left_live, stored.right_live)
+        opened, live = [stored.left_opened, stored.right_opened], [stored.left_live, stored.right_live]
+        self._stepwise = self._made_stepwise(opened)
+        if self._stepwise is not None and not self._stepwise.has(live):
+            self._stepwise = None
+        self._opened, self._maps = refilled(*opened), self._filled(*live)
         self._agenda = empty_agenda(len(stored.plans) + 64)
         self._agenda[HEAP, : len(stored.plans)] = stored.plans
         self._waiters = np.empty((ENTRY_SIZE, stored.waiters.shape[1] + 64), np.int64)
@@ -297,11 +288,14 @@ class EndpointJoin(Guarded):
         return emitted
 
     def _advance(self, left: Events, right: Events, complete: int) -> Emitted:
-        events, state = self.intake.take(left, right, complete), self._state
+        columns, state = self.intake.due(left, right, complete), self._state
         state[PAIRS] = state[ROWS] = state[CURSOR] = state[DUE] = 0
         state[SCANS] = state[GETNEXT] = state[CANDIDATES] = 0
-        if complete == FOREVER or (len(events) and max(-int(events[0, KNOWN]), int(events[-1, KNOWN])) > NEAR_TICK):
+        if complete == FOREVER or any(is_far(known) for _, known, *_ in columns):
             self._take_care()
+        if self._stepwise is not None:
+            return self._take_steps(self._stepwise, columns)
+        events = self.intake.laid_out(*columns)
         given = events[:, EVENT_HANDLE].copy() if self.numbered else events[:0, EVENT_HANDLE]
         self._opened = admitted(events, self._opened, state)
         bad, taken, ended = refused(events), len(events), ended_rows(events, given)
@@ -317,14 +311,35 @@ class EndpointJoin(Guarded):
 
     def _take_care(self) -> None:
         """From now on sweep with sums that saturate; all rows that may still match are kept for that."""
-        live = [contents(self._maps, side) for side in (0, 1)]
+        live, opened = [self._live(side) for side in (0, 1)], [self._open(side) for side in (0, 1)]
         for side in self.unseen:
-            more = open_as_live(rows_in(self._opened, side), numbered=self.numbered)
-            live[side] = np.concatenate([live[side], more], axis=1)
+            live[side] = np.concatenate([live[side], open_as_live(opened[side], numbered=self.numbered)], axis=1)
         was_plain = self._plain
-        self._state[FAR], self._plain, self._directly = 1, False, None
+        if self._stepwise is not None:
+            self._opened = refilled(*opened)
+        self._state[FAR], self._plain, self._directly, self._stepwise = 1, False, None, None
         if was_plain:
             self._maps = self._filled(*live)
+
+    def _take_steps(self, stepwise: Stepwise, columns: tuple[Columns, Columns]) -> Emitted:
+        """The same where each side is matched by itself."""
+        state, given = self._state, sum(own[0].size for own in columns)
+        before = len(stepwise.opened(0)), len(stepwise.opened(1))
+        taken = stepwise.take(columns, state)
+        pairs = stepwise.sweep(taken, before, self._lazy, state, self._pages, self._pairs_expected(given))
+        self._pairs_per_event = int(state[PAIRS]) / given if given else self._pairs_per_event
+        self.counters.add(state[[SCANS, GETNEXT, CANDIDATES, PAIRS]], 0)
+        bad = tuple(refused_of(side, columns[side], own.refused) for side, own in enumerate(taken) if len(own.refused))
+        ended = np.empty((4, 0), np.int64)
+        if self.numbered:
+            ended = np.concatenate([ended_of(side, columns[side], own.ended) for side, own in enumerate(taken)], axis=1)
+        nothing = np.empty(0, np.int64)
+        used = given - sum(len(some.verdicts) for some in bad)
+        return Emitted(pairs[0], pairs[1], pairs[2], nothing, nothing, nothing, bad, used, ended)
+
+    def _pairs_expected(self, events: int) -> int:
+        """Room for somewhat more pairs than events gave before."""
+        return 1024 + int(1.125 * self._pairs_per_event * events)
 
     def _sweep(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
         pairs, rows = np.empty((3, 1024 + 2 * len(events)), np.int64), np.empty((3, 64), np.int64)
@@ -345,7 +360,7 @@ class EndpointJoin(Guarded):
     def _sweep_plain(self, events: Cells, complete: int) -> tuple[Cells, Cells]:
         """The same where only pairs are asked for. There is room for somewhat more pairs than events gave before."""
         state, rules = self._state, self.rules.decisions
-        pairs = self._pages.room(1024 + int(1.125 * self._pairs_per_event * len(events)))
+        pairs = self._pages.room(self._pairs_expected(len(events)))
         buffer, foreseen = np.empty((2, self._lazy, 6), np.int64), np.empty((len(events), 2), np.int64)
         if self._directly is None:
             foresee(events, rules, foreseen)
@@ -376,18 +391,6 @@ class EndpointJoin(Guarded):
         return larger
 
 
-def open_as_live(opened: Cells, *, numbered: bool) -> Cells:
-    """Open rows of a side as rows that may still match; where rows are ``numbered``, that is what they are called."""
-    rows = np.zeros((AFTER, len(opened)), np.int64)
-    rows[[KEY, START, NAME]] = opened[:, [HANDLE, OPEN_START, HANDLE if numbered else ID]].T
-    rows[END], rows[FIRED] = FOREVER, MIN_TICK
-    return rows
-
-
-def ended_rows(events: Cells, given: Ids) -> Cells:
-    """The numbered rows that end by these events; ``given`` are the numbers of the events."""
-    if not given.size:
-        return np.empty((4, 0), np.int64)
-    over = (events[:, STARTING] == 0) & (events[:, EVENT_HANDLE] >= 0)
-    some = events[over]
-    return np.stack([some[:, EVENT_SIDE], some[:, EVENT_HANDLE], given[over], some[:, KNOWN]])
+def is_far(known: Ticks) -> bool:
+    """Whether instants that come in order are near the ends of the axis, where sums must saturate."""
+    return known.size > 0 and max(-int(known[0]), int(known[-1])) > NEAR_TICK

@@ -67,7 +67,8 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
         verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
     if apart:
         starting, known = starting_of(table[second], names.side, second)
-        verdicts[(verdicts == 0) & ~known] = NO_EVENT
+        if not known.all():
+            verdicts[(verdicts == 0) & ~known] = NO_EVENT
         last = np.broadcast_to(np.int64(FOREVER), first.shape)
     else:
         starting = np.ones(len(table), np.bool_)
@@ -77,7 +78,8 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
         last, is_open = column_ticks(ends, kind, truncate=False)
         last = np.where(is_open, FOREVER, last)
     numbers, keyless = keys.numbers(table, names.side)
-    verdicts[(verdicts == 0) & keyless] = NO_KEY
+    if keyless.any():
+        verdicts[(verdicts == 0) & keyless] = NO_KEY
     events = Events(names.numbers(table[columns.id]), first, starting, last)
     if not verdicts.any():
         return Reading(events, numbers, kind, table.select(wanted).slice(0, 0), verdicts[:0], table, None)
@@ -111,6 +113,8 @@ def promised_instant(kind: TimeType, until: Any) -> int | None:
 def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which events are starts, and which are events at all: true and false, or the words start and end."""
     if pa.types.is_boolean(column.type):
+        if not column.null_count:
+            return np.asarray(column), np.ones(len(column), np.bool_)
         known = np.asarray(column.is_valid())
         return np.asarray(column.fill_null(False)), known
     if pa.types.is_dictionary(column.type):

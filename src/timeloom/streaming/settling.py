@@ -14,9 +14,9 @@ from timeloom.kernels.streaming.unmatched import kept_sides
 from timeloom.model.conditions import Condition
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming.carried import MATCHED, NO_ROW, Carried
+from timeloom.streaming.emitted import HOWS
 from timeloom.streaming.intake import Ids
 from timeloom.streaming.keyed import PAIR, Found
-from timeloom.streaming.operator import HOWS
 
 Sides = tuple[Carried, Carried]
 Whole = tuple[bool, bool]

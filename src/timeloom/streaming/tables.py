@@ -23,12 +23,13 @@ from timeloom.streaming.carried import ID as CARRIED_ID
 from timeloom.streaming.carried import KEY as CARRIED_KEY
 from timeloom.streaming.carried import Carried
 from timeloom.streaming.deciding import EVENTS
+from timeloom.streaming.emitted import checked_how
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import REASONS, Events, Ids, Refused, Tally
 from timeloom.streaming.key_values import Keys
 from timeloom.streaming.keyed import Found, Keyed, KeyedJoin
 from timeloom.streaming.names import Names
-from timeloom.streaming.operator import EndpointJoin, checked_how
+from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
 from timeloom.streaming.saved_join import load_join, save_join
 from timeloom.streaming.settling import ResultPositions, Sides, condition_on, overlap_ticks, period_ticks, settled
@@ -301,7 +302,7 @@ class StreamJoin(Guarded):
             rows = found.rights if side else found.lefts
             if positions is not None:
                 rows = self._carried[side].ids(positions.of_side(side))
-            columns[name] = self._ids(side, rows, found.sides == 1 - side)
+            columns[name] = self._ids(side, rows, found.alone(1 - side))
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
         is_open = found.instants == FOREVER if found.instants.size and found.instants.max() == FOREVER else None
         columns["at"] = kind.to_arrow(found.instants, is_open)
@@ -309,11 +310,11 @@ class StreamJoin(Guarded):
             columns[name] = pa.nulls(found.instants.size) if positions is None else self._column(source, positions)
         return pa.table(columns)
 
-    def _ids(self, side: int, rows: Ids, absent: Any) -> pa.Array:
+    def _ids(self, side: int, rows: Ids, absent: Any = None) -> pa.Array:
         names = self.names[side]
-        if absent.size and absent.all():
+        if absent is not None and absent.all():
             return pa.nulls(absent.size, names.type or pa.int64())
-        return names.values(rows, absent if absent.any() else None)
+        return names.values(rows, absent)
 
     def _column(self, source: Source, positions: ResultPositions) -> Any:
         """A column of results."""
@@ -330,7 +331,7 @@ class StreamJoin(Guarded):
             common = self._common_type
             return span_column(ticks, common.axis, none) if name == "overlap_length" else common.to_arrow(ticks, none)
         if kind == ID:
-            return self._ids(side, carried.ids(rows), np.zeros(rows.size, np.bool_))
+            return self._ids(side, carried.ids(rows))
         if kind == KEY:
             return self.keys.arrays(self._carried[0].fields[CARRIED_KEY, positions.lefts])[name]
         return pa.nulls(rows.size)

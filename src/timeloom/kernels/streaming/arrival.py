@@ -36,15 +36,6 @@ ACCEPTED, ALREADY_OPEN, NEVER_STARTED, EMPTY, REVERSED, TOO_LATE, UNREADABLE, NO
 
 
 @compiled
-def by_time(known: Ticks) -> bool:
-    """Tell whether events come by time."""
-    for at in range(1, known.size):
-        if known[at] < known[at - 1]:
-            return False
-    return True
-
-
-@compiled
 def merged(left: Columns, right: Columns, whole: tuple[bool, bool]) -> Cells:
     """Lay out the events of both sides, each of which comes by time, as one: at equal times ends first.
 
