@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.stabbing import check_shape, read_shape
-from timeloom import StabForest, StorageError
+from timeloom import InvalidInputError, StabForest, StorageError
 from timeloom.kernels.stab_forest.layout import FOREVER
 
 
@@ -78,3 +78,34 @@ def test_damaged_truncated_and_foreign_files_are_refused(tmp_path):
             StabForest.load(path)
     with pytest.raises(StorageError, match="does not exist"):
         StabForest.load(tmp_path / "none.arrow")
+
+
+@pytest.mark.parametrize("order", ["start", "start_end", "watermark"])
+@pytest.mark.parametrize("incremental", [False, True])
+def test_a_forest_that_has_forgotten_its_last_event_comes_back(order, incremental, tmp_path):
+    """Events are appended after the last one ever, not after the last one that is left."""
+    path = tmp_path / "forest"
+    forest = StabForest(order=order)
+    for start, end in ((0, 90), (1, 5), (4, 6)):
+        forest.append(start, end)
+    if order == "watermark":
+        forest.advance(5)
+    if incremental:
+        forest.save(path, incremental=True)
+    assert forest.forget(before=6) == 2
+    forest.save(path, incremental=incremental)
+    again = StabForest.load(path)
+    assert again.stab(6).tolist() == forest.stab(6).tolist() == [0]
+    assert again.append(7, 9) == forest.append(7, 9) == 3
+    if order != "watermark":
+        with pytest.raises(InvalidInputError, match="out of order"):
+            StabForest.load(path).append(3, 9)
+
+
+def test_a_last_start_that_no_event_had_is_refused(tmp_path):
+    """Only forgotten events may have started after those that are left."""
+    forest = StabForest.build([0, 2], [3, 4])
+    forest._shared.arrivals.last_start = 9
+    forest.save(tmp_path / "forest")
+    with pytest.raises(StorageError, match="the last start is another one"):
+        StabForest.load(tmp_path / "forest")

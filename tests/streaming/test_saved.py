@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from timeloom.errors import StorageError, UsageError
@@ -165,6 +165,7 @@ def test_counts_go_on_after_a_restart(given, cuts, name, tmp_path_factory):
 
 @settings(max_examples=30, deadline=None)
 @given(given=batches, cuts=st.sets(st.integers(0, 4)))
+@example(given=[([("a", "x", 1, True, 0), ("a", "x", 2, False, 0), ("a", "y", 0, True, 0)], [], None)], cuts=set())
 def test_live_indexes_go_on_after_a_restart(given, cuts, tmp_path_factory):
     place = tmp_path_factory.getbasetemp() / "live.state"
     through, restarted, last = LiveForest(), LiveForest(), -1

@@ -187,9 +187,10 @@ def checked_parts(arrays: storage.Arrays, meta: dict[str, Any]) -> tuple[SharedI
     last = int(forest.starts[-1]) if settled else MIN_TICK
     if meta["order"] == "watermark":
         storage.require(not settled or last < meta["watermark"], "events are settled that start after the watermark")
-    else:
-        storage.require(not settled or last == meta["last_start"], "the last start is another one")
     _check_identities(arrays, meta, settled)
+    if meta["order"] != "watermark":
+        is_forgotten = last < meta["last_start"] and settled < meta["events"]
+        storage.require(not settled or last == meta["last_start"] or is_forgotten, "the last start is another one")
     storage.require(meta.get("axis", True) is not None or not meta["events"], "there are events, but no axis")
     edition = meta.get("edition")
     storage.require(edition is None or (isinstance(edition, str) and edition.isalnum()), "the edition is no name")
