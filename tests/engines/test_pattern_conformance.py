@@ -47,20 +47,52 @@ def test_local_tables(data):
     assert_same([tuple(row.values()) for row in found.to_pylist()], list(brute_force(rows, relations)))
 
 
+WAYS = {"joins": "a join of its own", "keys": "once for all steps", "one task": "one task reads and takes them"}
+"""How a pattern runs on Spark, and what is told of it."""
+
+
 @pytest.mark.spark
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("relations", [SHAPES[1], SHAPES[2]], ids=["star", "circle"])
-def test_spark_agrees_with_local_tables(spark, relations):
+def test_spark_agrees_with_local_tables(spark, relations, way, monkeypatch):
+    if way == "joins":
+        monkeypatch.setattr("timeloom.engines.spark.matching.whole_pattern.KEYED_BYTES", 0)
+    monkeypatch.setattr("timeloom.engines.spark.matching.whole_pattern.MOST", 7)
     kinds = ["overlaps | during | meets", tl.iseql.before(delta=6), "intersects | after"]
     wanted = [(left, kind, right) for (left, right), kind in zip(relations, kinds, strict=False)]
     spans = {"a": [(n % 7, n % 7 + 1 + n % 5) for n in range(20)], "b": [(n % 9, n % 9 + 3) for n in range(15)]}
     spans["c"] = [(n % 8, None) for n in range(4)] + [(n % 11, n % 11 + 2) for n in range(14)]
     local = {name: table(some, ["xyz"[n % 3] for n in range(len(some))], "of `it`") for name, some in spans.items()}
-    frames = {name: spark.createDataFrame(some).repartition(3) for name, some in local.items()}
+    frames = {name: spark.createDataFrame(some) for name, some in local.items()}
+    if way != "one task":
+        frames = {name: frame.repartition(3) for name, frame in frames.items()}
     found = tl.pattern(frames, wanted, on="key")
     expected = tl.pattern(local, wanted, on="key")
     assert expected.num_rows > 5
     assert_same(found, expected)
-    assert tl.explain(tl.pattern, frames, wanted, on="key")["begins with"] in spans
+    told = tl.explain(tl.pattern, frames, wanted, on="key")
+    assert told["begins with"] in spans
+    assert WAYS[way] in str(told)
+    some = ["c_of `it`", "key", "a_of `it`"]
+    assert_same(tl.pattern(frames, wanted, on="key", columns=some), expected.select(some))
+
+
+@pytest.mark.spark
+def test_a_pattern_of_small_tables_is_one_task_that_judges_rows(spark):
+    rows = {"a": table([(1, 9), (6, 2)], ["x", None], "n"), "b": table([(2, 3)], ["x"], "n")}
+    frames = {name: spark.createDataFrame(some) for name, some in rows.items()}
+    relations = [("a", "contains", "b")]
+    with pytest.raises(Exception, match="in one task of pattern, 1 of 2 rows of the a table have no usable period"):
+        tl.pattern(frames, relations, on="key").collect()
+    found = tl.pattern(frames, relations, on="key", on_invalid="drop")
+    assert [tuple(row) for row in found.collect()] == [("x", 1, 9, 0, 2, 3, 0)]
+    days = {
+        name: frame.selectExpr("timestamp_seconds(start) AS start", "timestamp_seconds(end) AS end", "n")
+        for name, frame in frames.items()
+    }
+    held = tl.pattern(days, relations, columns=["b_n", "b_start"], on_invalid="drop")
+    assert held.dtypes == [("b_n", "int"), ("b_start", "timestamp")]
+    assert held.selectExpr("unix_seconds(b_start)").collect()[0][0] == 2
 
 
 def test_other_periods_keys_and_kinds_of_tables():

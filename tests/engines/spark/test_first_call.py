@@ -13,8 +13,22 @@ from benchmarks.spark_counters import JvmCalls
 from pyspark import cloudpickle
 
 import timeloom as tl
+from timeloom.operators.registry import verbs
 
 ROWS = pa.table({"key": [1, 2] * 50, "price": range(100), "start": range(100), "end": range(5, 105)})
+
+WITH_NULLS = ROWS.set_column(3, "end", pa.array([*range(5, 104), None])).append_column(
+    "text", pa.array(["a", None, "b", "c"] * 25)
+)
+"""The same with an open end, and nulls in a column that is compared by value."""
+
+PERIODS = {"sys_period": ("start", "end"), "app_period": ("start", "end")}
+
+
+def windows(table, **options):
+    """Ten steps of windows."""
+    return tl.sliding_windows(table, tl.Slide(1, 2), tl.Slide(1, 2), steps=9, **PERIODS, **options)
+
 
 CALLS = {
     "join": (lambda left, right: tl.join(left, right, columns=["price", "price_right"]), 110),
@@ -33,15 +47,34 @@ CALLS = {
     "lanes": (lambda left, right: tl.lanes(left, by="key"), 85),
     "check": (lambda left, right: tl.check(left, by="key"), 70),
     "sessions": (lambda left, right: tl.coalesce(left, by="key", max_gap=3), 85),
-    "union": (tl.temporal_union, 510),
+    "depth": (lambda left, right: tl.depth(left, by="key"), 65),
+    "top_k": (lambda left, right: tl.top_k(left, right, 3), 275),
+    "temporal_union": (tl.temporal_union, 150),
+    "temporal_intersect": (tl.temporal_intersect, 150),
+    "temporal_except": (lambda left, right: tl.temporal_except(left, right, all=True), 150),
+    "pattern": (
+        lambda left, right: tl.pattern(
+            {"a": left, "b": right, "c": right}, [("a", "meets", "b"), ("b", "meets", "c")], on="key"
+        ),
+        200,
+    ),
+    "sliding_windows of sums": (lambda left, right: windows(left, select={"n": ("price", "sum")}), 430),
+    "sliding_windows": (lambda left, right: windows(left), 60),
+    "split": (lambda left, right: tl.split(left, at=[7, 20]), 60),
+    "split at many": (lambda left, right: tl.split(left, at=range(99)), 70),
     "stab": (lambda left, right: tl.stab(left, at=5), 25),
+    "stab at many": (lambda left, right: tl.stab(left, at=range(99)), 60),
 }
 """Calls, and how many round trips to the JVM their plans may take: about what they take, not what would be nice."""
 
-IN_ONE_TASK = [name for name in CALLS if name not in ("join in slices", "stab")]
+BY_SPARK = ("stab", "split", "sliding_windows")
+"""Calls that need no Python."""
 
-LIGHT = [name for name in IN_ONE_TASK if name not in ("check", "union")]
-"""Calls whose tasks need nothing of Arrow that would load pandas."""
+SPREAD = ("join in slices", "sliding_windows of sums", "top_k", *BY_SPARK)
+
+IN_ONE_TASK = [name for name in CALLS if name not in SPREAD]
+
+WITH_TASKS = [name for name in CALLS if name not in BY_SPARK]
 
 SAMPLING = """
 import sys
@@ -83,9 +116,13 @@ for file in sorted(Path(sys.argv[1]).glob("*.task")):
 @pytest.fixture(scope="module")
 def sides(spark, tmp_path_factory):
     """Two small tables whose size Spark knows."""
-    folder = tmp_path_factory.mktemp("tables")
+    return stored(spark, tmp_path_factory.mktemp("tables"), ROWS)
+
+
+def stored(spark, folder, rows):
+    """Two tables of these rows as files."""
     for name in ("left", "right"):
-        pq.write_table(ROWS, folder / f"{name}.parquet")
+        pq.write_table(rows, folder / f"{name}.parquet")
     return tuple(spark.read.parquet(str(folder / f"{name}.parquet")) for name in ("left", "right"))
 
 
@@ -122,8 +159,8 @@ def test_tasks_that_choose_cuts_or_gather_a_small_side_do_without_the_compiler()
     assert done.stdout.strip() == "[]"
 
 
-def test_tasks_load_what_they_need_only(sides, tmp_path, monkeypatch):
-    sent = []
+def test_tasks_load_what_they_need_only(spark, tmp_path, monkeypatch):
+    sides, sent = stored(spark, tmp_path, WITH_NULLS), []
 
     def remembered(frame, task, schema):
         sent.append((frame, task))
@@ -131,7 +168,7 @@ def test_tasks_load_what_they_need_only(sides, tmp_path, monkeypatch):
 
     asked = type(sides[0]).mapInArrow
     monkeypatch.setattr(type(sides[0]), "mapInArrow", remembered)
-    for name in LIGHT:
+    for name in WITH_TASKS:
         CALLS[name][0](*sides)
         frame, task = sent.pop()
         rows = frame.toArrow()
@@ -140,4 +177,16 @@ def test_tasks_load_what_they_need_only(sides, tmp_path, monkeypatch):
         (tmp_path / f"{name}.task").write_bytes(cloudpickle.dumps(task))
     command = [sys.executable, "-c", AS_A_WORKER, str(tmp_path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert sorted(told) == sorted(f"{name} []" for name in LIGHT)
+    assert sorted(told) == sorted(f"{name} []" for name in WITH_TASKS)
+
+
+def test_every_verb_is_here():
+    assert {name.split(" of ")[0] for name in CALLS} >= {*verbs(), "pattern"}
+
+
+@pytest.mark.parametrize("name", BY_SPARK)
+def test_what_spark_can_do_itself_takes_no_python(name, sides):
+    text = io.StringIO()
+    with redirect_stdout(text):
+        CALLS[name][0](*sides).explain()
+    assert "MapInArrow" not in text.getvalue()

@@ -1,6 +1,8 @@
 """Sliding windows on Spark return what they return on local tables, and nothing runs before it is asked for."""
 
+import io
 import random
+from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
@@ -76,6 +78,51 @@ def test_deltas_and_rows_equal_the_local_engine(spark):
         assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
 
 
+@pytest.fixture(params=["in SQL", "by tasks"])
+def counting(request, monkeypatch):
+    """Both ways in which steps are counted."""
+    if request.param == "by tasks":
+        monkeypatch.setattr("timeloom.engines.spark.columns.step_counts.FEW", 0)
+    return request.param
+
+
+def plan_of(frame):
+    text = io.StringIO()
+    with redirect_stdout(text):
+        frame.explain()
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("meaning", ["snapshot", "visible", "began", ("began", "visible"), ("visible", "snapshot")])
+def test_counts_of_few_steps_need_no_python(spark, meaning):
+    table, call = (
+        history(seed=11),
+        WINDOWS | {"meaning": meaning, "select": {"n": "count", "known of `v`": ("v", "count")}},
+    )
+    found = tl.sliding_windows(on_spark(spark, table), **call)
+    assert "MapInArrow" not in plan_of(found)
+    assert "none goes to Python" in str(tl.explain(tl.sliding_windows, on_spark(spark, table), **call))
+    assert found.toArrow().to_pylist() == tl.sliding_windows(table, **call).to_pylist()
+    for other in ({"steps": 30}, {"select": {"n": ("v", "sum")}}, {"bounds": True}, {"on_invalid": "drop"}):
+        assert "MapInArrow" in plan_of(tl.sliding_windows(on_spark(spark, table), **call | other)), other
+
+
+def test_counts_at_the_ends_of_the_axis(spark, counting):
+    low, high = -(2**63), 2**63 - 1
+    ends = [(low, low + 2), (low, None), (0, high), (high - 1, high), (high - 2, None), (5, 5)]
+    sides = {"sys": ends, "app": ends[::-1]}
+    columns = {
+        f"{side}_{name}": pa.array([row[at] for row in rows])
+        for side, rows in sides.items()
+        for at, name in enumerate(("start", "end"))
+    }
+    for first, pace in ((low, 2**61), (high, -(2**61)), (low, 1), (high - 6, 1)):
+        call = {"sys": tl.Slide(first, 3, pace), "app": tl.Slide(first, 2, pace), "steps": 9, "meaning": "visible"}
+        found = tl.sliding_windows(spark.createDataFrame(pa.table(columns)), **call).toArrow()
+        assert found.to_pylist() == tl.sliding_windows(pa.table(columns), **call).to_pylist(), (first, pace)
+
+
+@pytest.mark.usefixtures("counting")
 def test_backward_windows_and_no_rows(spark):
     empty = history().slice(0, 0)
     call = WINDOWS | {"sys": tl.Slide(9, 4, -1), "app": tl.Slide(8, 3, -2)}
@@ -87,7 +134,8 @@ def test_backward_windows_and_no_rows(spark):
         assert found.to_pylist() == tl.sliding_windows(table, **call, meaning=meaning).to_pylist()
 
 
-def test_dates_and_timestamps(spark):
+@pytest.mark.parametrize("bounds", [True, False])
+def test_dates_and_timestamps(spark, bounds):
     table = history()
     kinds = {"sys": (datetime(2020, 3, 8, tzinfo=UTC), timedelta(hours=1), pa.timestamp("us", "UTC"))}
     kinds["app"] = (date(2020, 1, 1), timedelta(days=1), pa.date32())
@@ -100,8 +148,8 @@ def test_dates_and_timestamps(spark):
         "app": tl.Slide(date(2020, 1, 2), "3 days", "1 day"),
         "steps": 6,
     }
-    found = tl.sliding_windows(on_spark(spark, table), **call, bounds=True).toArrow()
-    assert found.to_pylist() == tl.sliding_windows(table, **call, bounds=True).to_pylist()
+    found = tl.sliding_windows(on_spark(spark, table), **call, bounds=bounds).toArrow()
+    assert found.to_pylist() == tl.sliding_windows(table, **call, bounds=bounds).to_pylist()
 
 
 def test_sql_on_spark(spark):
@@ -124,6 +172,7 @@ def test_ordinary_sql_on_spark(spark):
     assert tl.sql(query, t=on_spark(spark, table)).toArrow().to_pylist() == tl.sql(query, t=table).to_pylist()
 
 
+@pytest.mark.usefixtures("counting")
 def test_nothing_runs_before_it_is_asked_for(spark):
     broken = history().set_column(1, "sys_end", pa.array([-1] * 120, pa.int64()))
     frame = tl.sliding_windows(on_spark(spark, broken), **WINDOWS)
@@ -131,6 +180,7 @@ def test_nothing_runs_before_it_is_asked_for(spark):
         frame.collect()
 
 
+@pytest.mark.usefixtures("counting")
 def test_invalid_rows_are_set_aside(spark):
     table = history()
     bad = table.slice(0, 2).set_column(1, "sys_end", pa.array([-1, -1], pa.int64()))

@@ -2,8 +2,10 @@
 
 import io
 import random
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,7 +15,7 @@ from engines.agreement import assert_all_same, on_spark
 
 pytestmark = pytest.mark.spark
 
-AXES = {
+AXES: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
     "byte": (pa.int8(), lambda tick: tick),
     "int": (pa.int32(), lambda tick: tick * 10_000_019),
     "bigint": (pa.int64(), lambda tick: tick * 10**15),
@@ -29,7 +31,7 @@ AXES = {
 }
 """Types of periods, and how ticks on both sides of zero lie in them; days and instants go through changes of clocks."""
 
-SPANS = {
+SPANS: dict[str, list[Any]] = {
     "byte": [1, 7, 120],
     "int": [10_000_019, 7 * 10**6],
     "bigint": [10**15, 3 * 10**14 + 1],
@@ -146,7 +148,7 @@ def test_invalid_rows_are_refused_or_handed_out(spark):
 def test_what_spark_cannot_cut_goes_to_tasks(spark):
     days = pa.table({"start": [date(2024, 1, 30)], "end": [date(2024, 3, 2)]})
     small = pa.table({"start": pa.array([1, 2], pa.int8()), "end": pa.array([5, None], pa.int8())})
-    calls = [
+    calls: list[tuple[pa.Table, dict[str, Any]]] = [
         (days, {"every": "month", "origin": date(2024, 1, 31)}),
         (small, {"at": list(range(100))}),
         (small.slice(0, 1), {"every": 2, "on_invalid": "drop"}),

@@ -1,17 +1,17 @@
 """Patterns over several lists of periods: a chain of joins, each next list by one relation, judged by the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.engines.joins.algorithms import find
-from timeloom.engines.joins.pairs import Positions
+from timeloom.engines.joins.pairs import Matches, Positions
 from timeloom.engines.joins.problem import Problem, Side, Ticks
 from timeloom.engines.joins.residual import judged
 from timeloom.model.box import Box
-from timeloom.model.pattern import Pattern
+from timeloom.model.pattern import Pattern, Step
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 
 Rows = NDArray[np.int64]
@@ -22,15 +22,39 @@ def chained(pattern: Pattern, sides: Mapping[str, Side], keys: int, axis: Axis, 
     first, steps = pattern.steps(axis)
     rows: dict[str, Rows] = {first: np.arange(len(sides[first]))}
     for step in steps:
-        bound, new = sides[step.driver.left].pick(rows[step.driver.left]), sides[step.name]
-        found = find(Problem.of(bound, new, keys, threads), step.driver.relation.boxes(axis), "auto")
-        for other in step.residuals:
-            left = sides[other.left].pick(rows[other.left])
-            found = judged(found, partial(holds, other.relation.boxes(axis), left, new))
-        pages = found.positions()
+        pages = _found(step, rows, sides, keys, axis, threads).positions()
         lefts, rights = (_whole([page[at] for page in pages]) for at in (0, 1))
         rows = {name: known[lefts] for name, known in rows.items()} | {step.name: rights}
     return rows
+
+
+def chained_in_parts(
+    pattern: Pattern, sides: Mapping[str, Side], keys: int, axis: Axis, most: int
+) -> Iterator[dict[str, Rows]]:
+    """The same, at most so many at a time: no more than as many of each step are in memory at once."""
+    first, steps = pattern.steps(axis)
+
+    def extended(rows: dict[str, Rows], rest: tuple[Step, ...]) -> Iterator[dict[str, Rows]]:
+        if not rest:
+            yield rows
+            return
+        for lefts, rights in _found(rest[0], rows, sides, keys, axis, 1).batches(most):
+            known = {name: found[lefts] for name, found in rows.items()}
+            yield from extended(known | {rest[0].name: rights.astype(np.int64)}, rest[1:])
+
+    yield from extended({first: np.arange(len(sides[first]))}, steps)
+
+
+def _found(
+    step: Step, rows: dict[str, Rows], sides: Mapping[str, Side], keys: int, axis: Axis, threads: int
+) -> Matches:
+    """What is found of the next name, for the rows of those that are bound."""
+    bound, new = sides[step.driver.left].pick(rows[step.driver.left]), sides[step.name]
+    found = find(Problem.of(bound, new, keys, threads), step.driver.relation.boxes(axis), "auto")
+    for other in step.residuals:
+        left = sides[other.left].pick(rows[other.left])
+        found = judged(found, partial(holds, other.relation.boxes(axis), left, new))
+    return found
 
 
 def holds(boxes: tuple[Box, ...], left: Side, right: Side, lefts: Positions, rights: Positions) -> NDArray[np.bool_]:

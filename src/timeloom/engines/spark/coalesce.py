@@ -16,7 +16,6 @@ from timeloom.engines.spark.sequenced.groups_at_once import sessions_of
 from timeloom.engines.spark.sequenced.one_way import plan_of_groups
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
-from timeloom.engines.spark.sequenced.whole_groups import admitted_rows
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import require_columns
@@ -36,7 +35,7 @@ def coalesce(df: DataFrame, request: CoalesceRequest, slices: int | None = None)
     periods = period_writer(admitted)
     kept = period.placed([name for name in names if name in (*by, *period.columns)])
     schema = T.StructType(result_fields(admitted, kept, periods))
-    rows = GroupedRows("coalesce", admitted, by, by, Slicing.of(df.sparkSession, [df], slices, grouped=bool(by)))
+    rows = GroupedRows("coalesce", admitted, by, by, _slicing(admitted, by, slices))
     keys = tuple(map(admitted.column, by))
     writer = Writer(schema, periods, admitted.names)
     task, edges = SliceTask(rows.delivery, Merging(keys)), EdgeTask(partial(merged, keys), writer)
@@ -47,13 +46,19 @@ def explain_coalesce(df: DataFrame, request: CoalesceRequest) -> Explanation:
     """Say how periods would be merged."""
     admitted, by = _read(df, request)
     if request.max_gap is not None:
-        strategy, why, cost = plan_of_groups(admitted_rows(admitted), [admitted], [by])
+        strategy, why, cost = plan_of_groups(admitted.rows, [admitted], [by])
         told = {"algorithm": "sorted merge", "compares": list(by), "strategy": strategy}
         return Explanation("coalesce", "spark", told, (why,), cost)
-    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(by))
+    slicing = _slicing(admitted, by)
     facts = {"algorithm": "sorted merge", "compares": list(by), **slicing.facts(grouped=bool(by))}
     forecast = GroupedRows("coalesce", admitted, by, by, slicing).forecast
     return Explanation("coalesce", "spark", facts, slicing.reasons(grouped=bool(by)), forecast)
+
+
+def _slicing(admitted: JudgedFrame, by: tuple[str, ...], slices: int | None = None) -> Slicing:
+    """How groups are cut; the columns that are read alone decide how large the input is."""
+    read = admitted.only({*by, *admitted.period.columns})
+    return Slicing.of(read.sparkSession, [read], slices, grouped=bool(by))
 
 
 def _read(df: DataFrame, request: CoalesceRequest) -> tuple[JudgedFrame, tuple[str, ...]]:

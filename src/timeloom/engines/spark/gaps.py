@@ -30,7 +30,10 @@ def gaps(df: DataFrame, request: GapsRequest, slices: int | None = None) -> Any:
     admitted = judge_frame(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
     found = uncovered(
-        admitted, request.by, request.within, Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
+        admitted,
+        request.by,
+        request.within,
+        Slicing.of(df.sparkSession, [_read(admitted, request)], slices, grouped=bool(request.by)),
     )
     return answer(found, [admitted], request.policy)
 
@@ -39,10 +42,15 @@ def explain_gaps(df: DataFrame, request: GapsRequest) -> Explanation:
     """Say how gaps would be found."""
     admitted = judge_frame(df, request.period, "input", request.policy)
     require_columns(admitted.schema.names, list(request.by), "input")
-    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
+    slicing = Slicing.of(df.sparkSession, [_read(admitted, request)], grouped=bool(request.by))
     facts = {"algorithm": "cover", "groups by": list(request.by), **slicing.facts(grouped=bool(request.by))}
     forecast = GroupedRows("gaps", admitted, request.by, request.by, slicing, request.within, all_groups=True).forecast
     return Explanation("gaps", "spark", facts, slicing.reasons(grouped=bool(request.by)), forecast)
+
+
+def _read(admitted: JudgedFrame, request: GapsRequest) -> DataFrame:
+    """The columns that are read: these alone decide how large the input is."""
+    return admitted.only({*request.by, *request.period.columns})
 
 
 def uncovered(

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.spark.sequenced.whole_groups import (
-    admitted_rows,
     by_group,
     handed_out,
     inner_policy,
@@ -25,9 +24,7 @@ def lanes(df: DataFrame, request: LanesRequest) -> Any:
     require_columns(admitted.schema.names, list(request.by), "input")
     inner = replace(request, policy=inner_policy(request.policy))
     work = partial(_lanes, inner)
-    return handed_out(
-        by_group(admitted_rows(admitted), request.by, admitted.schema, work, ()), [admitted], request.policy
-    )
+    return handed_out(by_group(admitted.rows, request.by, admitted.schema, work, ()), [admitted], request.policy)
 
 
 def _lanes(request: LanesRequest, table: pa.Table) -> pa.Table:

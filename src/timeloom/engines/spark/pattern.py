@@ -1,4 +1,7 @@
-"""Patterns of named events on Spark: a chain of joins of DataFrames, with filters for what is left to judge."""
+"""Patterns of named events on Spark: a chain of joins of DataFrames, with filters for what is left to judge.
+
+Tables that are not large are sent to tasks once, which take all steps.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +15,10 @@ from timeloom.engines.joins.chains import ticks_of
 from timeloom.engines.spark.cluster.pipelines import knowing, known_schema
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.ticks import PeriodColumns, literal, period_columns
+from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.spark.join import planned
+from timeloom.engines.spark.matching.whole_pattern import ALONE, WholePattern
+from timeloom.engines.spark.sequenced.group_forecasts import group_hash, whole_groups
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.model.box import Box
@@ -29,6 +35,9 @@ def pattern(frames: Mapping[str, DataFrame], request: PatternRequest) -> Any:
     schemas = _schemas(frames, request)
     axis = _axis(schemas, request)
     output = request.output({name: schema.names for name, schema in schemas.items()})
+    whole = WholePattern(frames, schemas, request, axis, output)
+    if whole.why:
+        return whole.result()
     first, steps = request.pattern.steps(axis)
     found = _renamed(frames[first], first, schemas[first], request)
     for step in steps:
@@ -59,9 +68,17 @@ def explain_pattern(frames: Mapping[str, DataFrame], request: PatternRequest) ->
     facts: dict[str, Any] = {"keys": list(request.keys), "begins with": first}
     facts |= {f"step {number}": str(step) for number, step in enumerate(steps, 1)}
     why = "relations with the most bounds come first; each step is a join of its own, with its own strategy"
+    output = request.output({name: schema.names for name, schema in schemas.items()})
+    whole = WholePattern(frames, schemas, request, axis, output).why
+    if whole:
+        why = f"relations with the most bounds come first; {whole}"
 
     def forecast() -> dict[str, Any]:
-        """What the first join costs; the others depend on what it finds."""
+        """What it costs to send all rows once; of several joins the first, as the others depend on what it finds."""
+        if whole:
+            sides = [judge_frame(frames[name], request.periods[name], name, request.policy) for name in frames]
+            hashes = [group_hash(side, request.keys) for side in sides]
+            return whole_groups(sides, hashes, alone=whole == ALONE)()
         left, right = (_renamed(frames[name], name, schemas[name], request) for name in (first, steps[0].name))
         return planned(left, right, _joined(steps[0], request)).inputs.forecast()
 

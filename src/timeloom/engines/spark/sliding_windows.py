@@ -1,7 +1,8 @@
 """Bitemporal sliding windows on Spark: each task finds the runs of its rows and aggregates them over all steps.
 
-No step is a query of its own. A task answers with one row a step for as many rows as it takes in one pass, so next to
-nothing is shuffled; measures that cannot be put together from parts take the rows of each step instead.
+No step is a query of its own. Counts of few steps Spark makes itself. Otherwise a task answers with one row a step for
+as many rows as it takes in one pass, so next to nothing is shuffled; measures that cannot be put together from parts
+take the rows of each step instead.
 """
 
 from collections.abc import Iterator
@@ -19,12 +20,14 @@ from timeloom.engines.spark.cluster.pipelines import known_schema
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, to_arrow_schema
 from timeloom.engines.spark.columns.arrow_types import arrow_schema, mapped_by_position, numbered
 from timeloom.engines.spark.columns.measure_fields import measure_fields
+from timeloom.engines.spark.columns.step_counts import counted_in_sql, step_counts
 from timeloom.engines.spark.columns.validity import judge_frame
 from timeloom.engines.spark.counting.parts import EXTREMES, Part, added_values
 from timeloom.engines.spark.counting.totals import finished, part_field, parts_of, total
 from timeloom.engines.spark.exchange.blocks import CHUNK_BYTES, chunks
 from timeloom.engines.spark.sequenced.group_forecasts import rows_alone
 from timeloom.engines.spark.sequenced.whole_partitions import grouped
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.validity import Quarantined
 from timeloom.engines.timelines.measure_task import Sweep, Task
@@ -65,6 +68,8 @@ def explain_sliding_windows(df: DataFrame, request: WindowRequest) -> Explanatio
     whole = [one.name for one in request.measures if not _combines(one)]
     facts = {"meaning": request.meaning, "steps": request.steps, "from the rows of each step": whole or "none"}
     why = "each row is inside for one run of steps, so every task aggregates its rows over all steps in one pass"
+    if counted_in_sql(request):
+        why = "steps are few and counted: Spark itself compares each row with all of them, so none goes to Python"
     side = judge_frame(df, request.sys_period, "input", Policy("drop"))
     return Explanation("sliding_windows", "spark", facts, (why,), rows_alone(side))
 
@@ -112,6 +117,9 @@ class Plan:
     def aggregates(self) -> DataFrame:
         """One row a step, in order, also for steps without rows."""
         spark, request = self.rows.sparkSession, self.request
+        if counted_in_sql(request):
+            names = [measure.name for measure in request.measures]
+            return step_counts(self.rows, self.schema, request, self.windows).toDF(STEP, *names)
         steps = spark.range(request.steps + 1).withColumnRenamed("id", STEP)
         pieces = [piece for piece in (self._from_parts(), self._from_rows()) if piece is not None]
         joined = reduce(lambda left, right: left.join(right, STEP, "left"), pieces, steps)
@@ -163,7 +171,7 @@ class Plan:
             return pa.concat_tables(found)
 
         inner = [f"v{number}" for number in range(len(columns))]
-        return grouped(self.members(columns, inner), [F.col("c0")], whole_steps, schema)
+        return grouped(self.members(columns, inner), ["c0"], whole_steps, schema)
 
     def _finished(self, measure: Measure) -> Column:
         """A measure from its parts, or as it was computed from rows."""
@@ -187,7 +195,7 @@ def _spark_schema(schema: pa.Schema) -> T.StructType:
 
 
 def _axis(request: WindowRequest) -> pa.Array:
-    return pa.array(range(request.steps + 1), pa.int64())
+    return from_numpy(np.arange(request.steps + 1, dtype=np.int64))
 
 
 def _runs(rows: pa.Table, request: WindowRequest, windows: Windows) -> tuple[pa.Table, Ticks, Ticks]:
@@ -224,10 +232,10 @@ def _partials(batches: Batches, request: WindowRequest, windows: Windows, parts:
         table, enter, leave = _runs(chunk, request, windows)
         inside = np.flatnonzero(enter < leave)
         swept = window_steps.step_sweep(enter[inside], leave[inside], request.steps, 1)
-        counts, rows = swept.counts(), table.select(columns).take(pa.array(inside))
+        counts, rows = swept.counts(), table.select(columns).take(from_numpy(inside))
         values = [_part(part, swept, counts, values_of(rows, str(part.measure.column))) for part in parts]
         names = [STEP, COUNT, *(part.name for part in parts)]
-        yield pa.RecordBatch.from_arrays([_axis(request), pa.array(counts), *values], names)
+        yield pa.RecordBatch.from_arrays([_axis(request), from_numpy(counts), *values], names)
 
 
 def _part(part: Part, swept: Sweep, counts: Ticks, values: pa.Array) -> pa.Array:

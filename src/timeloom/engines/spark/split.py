@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from timeloom.engines.spark.columns.cutting import cut_in_sql, lines_in_sql
 from timeloom.engines.spark.columns.validity import judge_frame
-from timeloom.engines.spark.sequenced.whole_groups import admitted_rows, by_batch, handed_out, inner_policy
+from timeloom.engines.spark.sequenced.whole_groups import by_batch, handed_out, inner_policy
 from timeloom.engines.timelines.splitting import split_table
 from timeloom.model.sequenced import SplitRequest
 
@@ -21,7 +21,7 @@ def split(df: DataFrame, request: SplitRequest) -> Any:
     if lines is not None:
         return handed_out(cut_in_sql(admitted, request, lines).toDF(*admitted.schema.names), [admitted], request.policy)
     inner = replace(request, policy=inner_policy(request.policy))
-    result = by_batch(admitted_rows(admitted), admitted.schema, partial(_split, inner))
+    result = by_batch(admitted.rows, admitted.schema, partial(_split, inner))
     return handed_out(result, [admitted], request.policy)
 
 

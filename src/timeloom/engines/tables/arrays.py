@@ -4,6 +4,7 @@ Arrow's own conversions ask what pandas makes of a value, and load it for that i
 Spark worker as long as loading the compiler does. Plain numbers need no pandas.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,28 @@ def _bits(array: pa.Array) -> NDArray[np.bool_]:
     skipped, first = divmod(array.offset, 8)
     packed = np.frombuffer(array.buffers()[1], np.uint8, offset=skipped)
     return np.unpackbits(packed, count=first + len(array), bitorder="little")[first:].view(np.bool_)
+
+
+def filled(column: "pa.Array | pa.ChunkedArray", value: int) -> pa.Array:
+    """Numbers or times with a value in the place of nulls."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not array.null_count or isinstance(array, pa.ChunkedArray):
+        return array
+    dtype = _PLAIN.get(array.type) or np.dtype(f"i{array.type.bit_width // 8}")
+    content, values = array.buffers()[1], np.full(len(array), value, dtype)
+    if content is not None:
+        known = np.frombuffer(content, dtype, len(array), array.offset * dtype.itemsize)
+        np.copyto(values, known, where=_bits(array.is_valid()))
+    return pa.Array.from_buffers(array.type, len(array), [None, pa.py_buffer(values)])
+
+
+def words(runs: "Sequence[tuple[str, int]]") -> pa.Array:
+    """Texts, each as often as it says, one after the other."""
+    texts = [text.encode() for text, _ in runs]
+    lengths = np.repeat([len(text) for text in texts], [count for _, count in runs]) if runs else np.zeros(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    content = b"".join(text * count for text, (_, count) in zip(texts, runs, strict=True))
+    return pa.Array.from_buffers(pa.string(), lengths.size, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
 
 
 def from_numpy(

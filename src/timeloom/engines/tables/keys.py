@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.resources.threads import in_parallel
-from timeloom.engines.tables.arrays import to_numpy
+from timeloom.engines.tables.arrays import filled, to_numpy
 from timeloom.engines.tables.key_types import as_key, common_type, comparable
 from timeloom.engines.tables.ticks import whole
 from timeloom.errors import InvalidInputError
@@ -106,7 +106,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def _codes(encoded: pa.DictionaryArray) -> Keys:
-    return to_numpy(pc.fill_null(encoded.indices, NO_KEY)).astype(np.int64)
+    return to_numpy(filled(encoded.indices, NO_KEY)).astype(np.int64)
 
 
 def _all_crossed(found: "list[tuple[list[Keys], int]]", rows: list[int]) -> tuple[list[Keys], int]:

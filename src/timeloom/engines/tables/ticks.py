@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.tables.arrays import to_numpy
+from timeloom.engines.tables.arrays import filled, to_numpy
 from timeloom.engines.tables.instant_values import instant_tick
 from timeloom.engines.tables.one_column import interval_parts, is_interval, read_ranges
 from timeloom.errors import InvalidInputError, UsageError, shown
@@ -134,9 +134,7 @@ def column_ticks(
     null = np.zeros(len(array), np.bool_)
     if array.null_count:
         null = to_numpy(array.is_null())
-        array = pc.fill_null(
-            array, pa.scalar(0, pa.int32() if pa.types.is_date32(array.type) else pa.int64()).cast(array.type)
-        )
+        array = filled(array, 0)
     if kind.axis is Axis.INTEGER:
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from timeloom.engines.tables.arrays import from_numpy
+from timeloom.engines.tables.arrays import from_numpy, words
 from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.keys import group_keys
 from timeloom.engines.tables.period_writer import PeriodWriter
@@ -53,7 +53,7 @@ def _faults(table: pa.Table, ticks: PeriodTicks, request: CheckRequest, threads:
     )
     none = [np.zeros(part.starts.size, np.bool_) if part.unknown is None else part.unknown for part in found]
     unknown = np.concatenate([np.zeros(0, np.bool_), *none])
-    kinds = [kind for part in found for kind in [part.kind] * part.starts.size]
+    kinds = words([(part.kind, part.starts.size) for part in found])
     groups, _ = group_keys(table, by)
     order = np.lexsort((np.arange(starts.size), starts, groups[leaders] if leaders.size else leaders))
     window = window_ticks(request.within, ticks)
@@ -61,7 +61,7 @@ def _faults(table: pa.Table, ticks: PeriodTicks, request: CheckRequest, threads:
     writer = PeriodWriter.of([plain], Policy(empty="point" if ticks.period.closed != "left" else None), window or ())
     columns: dict[str, Any] = {name: taken(table[name], from_numpy(leaders[order]), name) for name in by}
     written = (
-        pa.array(kinds, pa.string()).take(from_numpy(order)),
+        kinds.take(from_numpy(order)),
         writer.starts(starts[order], unknown[order]),
         writer.ends(ends[order]),
         from_numpy(counts[order].astype(np.int64)),

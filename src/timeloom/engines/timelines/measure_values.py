@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.tables.arrays import from_numpy, to_numpy
+from timeloom.engines.tables.arrays import filled, from_numpy, to_numpy
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import Ticks
 from timeloom.model.aggregates import AGGREGATES, Takes
@@ -51,7 +51,7 @@ def unfit(kind: pa.DataType, measure: Measure) -> UsageError:
 def double_values(column: pa.Array) -> NDArray[np.float64]:
     """Numbers as doubles, nulls as zero."""
     wide = column if pa.types.is_float64(column.type) else column.cast(pa.float64(), safe=False)
-    return np.ascontiguousarray(pc.fill_null(wide, 0.0) if wide.null_count else wide)
+    return np.ascontiguousarray(to_numpy(filled(wide, 0)))
 
 
 def integer_halves(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks | None]:
@@ -62,11 +62,10 @@ def integer_halves(column: pa.Array, measure: Measure) -> tuple[Ticks, Ticks | N
         high = upper + (lower < 0)
         return lower, high if high.any() else None
     if pa.types.is_uint64(kind):
-        lower = to_numpy(pc.fill_null(column, 0)).view(np.int64)
+        lower = to_numpy(filled(column, 0)).view(np.int64)
         return lower, (lower < 0).astype(np.int64) if (lower < 0).any() else None
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_duration(kind):
-        whole = column.cast(pa.int64())
-        return to_numpy(pc.fill_null(whole, 0) if whole.null_count else whole), None
+        return to_numpy(filled(column.cast(pa.int64()), 0)), None
     raise unfit(kind, measure)
 
 
@@ -124,12 +123,12 @@ def order_codes(column: pa.Array, measure: Measure) -> Ticks:
     """Integers in the order of the values; codes of nulls mean nothing. Not-a-number is the greatest, as in SQL."""
     kind = column.type
     if pa.types.is_uint64(kind):
-        return to_numpy(pc.fill_null(column, 0)).view(np.int64) ^ np.int64(MIN_TICK)
+        return to_numpy(filled(column, 0)).view(np.int64) ^ np.int64(MIN_TICK)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return integer_halves(column, measure)[0]
     if pa.types.is_temporal(kind) and kind.bit_width in (32, 64):
         whole = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
-        return to_numpy(pc.fill_null(whole, 0))
+        return to_numpy(filled(whole, 0))
     if pa.types.is_floating(kind):
         values = double_values(column) + 0.0
         bits = values.view(np.int64)

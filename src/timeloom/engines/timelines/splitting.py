@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from timeloom.engines.resources.threads import aside
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.grid_lines import lines_of, refuse_endless
 from timeloom.engines.tables.period_writer import PeriodWriter
 from timeloom.engines.tables.taking import take_rows
@@ -16,7 +17,7 @@ def split_table(table: pa.Table, request: SplitRequest, threads: int = 1) -> tup
     """Cut each row at the lines of a grid; rejected rows come beside."""
     admitted = admit(table, request.period, "input", request.policy)
     found = _pieces(admitted, request, threads)
-    rows = take_rows(admitted.table, pa.array(found.rows))
+    rows = take_rows(admitted.table, from_numpy(found.rows))
     cuts = distinct(found.ends[:-1][found.rows[1:] == found.rows[:-1]])
     bounds = [*found.starts[:1].tolist(), *cuts[:1000].tolist()]
     writer = PeriodWriter.of([admitted.ticks], request.policy, bounds, wide=False)

@@ -9,6 +9,7 @@ import pytest
 
 import timeloom as tl
 from timeloom.engines.spark.cluster.workers import InTurn, plan_name
+from timeloom.operators.registry import verbs
 
 ROWS = pa.table({"key": [1, 2], "start": [1, 2], "end": [4, 5]})
 PERIODS = {"sys_period": ("start", "end"), "app_period": ("start", "end")}
@@ -29,12 +30,27 @@ CALLS = {
     "split": (lambda a, b: tl.split(a, every=2, on_invalid="drop"), "split"),
     "lanes": (lambda a, b: tl.lanes(a), "lanes"),
     "check": (lambda a, b: tl.check(a), "faults_of"),
+    "depth": (lambda a, b: tl.depth(a), ""),
+    "top_k": (lambda a, b: tl.top_k(a, b, 2, strategy="slices"), "CountTask"),
+    "temporal_union": (tl.temporal_union, "Combining"),
+    "temporal_intersect": (tl.temporal_intersect, "Combining"),
     "temporal_except": (tl.temporal_except, "Combining"),
+    "pattern": (lambda a, b: tl.pattern({"a": a, "b": b}, [("a", "meets", "b")]), "PatternTask"),
     "sliding_windows": (
-        lambda a, b: tl.sliding_windows(a, tl.Slide(1, 2), tl.Slide(1, 2), steps=2, **PERIODS),
+        lambda a, b: tl.sliding_windows(
+            a, tl.Slide(1, 2), tl.Slide(1, 2), steps=2, select={"n": ("key", "sum")}, **PERIODS
+        ),
         "partials",
     ),
 }
+
+
+FORMS = {"outer join", "sessions"}
+"""Calls of verbs under names of their own."""
+
+
+def test_every_verb_is_here():
+    assert set(CALLS) - FORMS == {*verbs(), "pattern"}
 
 
 @pytest.mark.spark

@@ -7,6 +7,7 @@ import pytest
 import timeloom as tl
 from timeloom.engines.spark.exchange.forecast import row_bytes
 from timeloom.errors import UsageError
+from timeloom.operators.registry import verbs
 
 ROWS = pa.table({"key": [1, 2] * 60, "start": range(120), "end": range(3, 123)})
 
@@ -23,6 +24,9 @@ CALLS = {
     "gaps": lambda left, right: (tl.gaps, left, {}),
     "as_of": lambda left, right: (tl.as_of, left, right, {"at": "start", "on": "key"}),
     "nearest": lambda left, right: (tl.nearest, left, right, {}),
+    "depth": lambda left, right: (tl.depth, left, {"by": "key"}),
+    "temporal_intersect": lambda left, right: (tl.temporal_intersect, left, right, {}),
+    "temporal_except": lambda left, right: (tl.temporal_except, left, right, {}),
     "lanes": lambda left, right: (tl.lanes, left, {"by": "key"}),
     "check": lambda left, right: (tl.check, left, {}),
     "temporal_union": lambda left, right: (tl.temporal_union, left, right, {}),
@@ -85,10 +89,22 @@ def test_the_largest_group_is_the_largest_task(spark):
     assert (alone["bytes shuffled"], plan["bytes shuffled"] > 0) == (0, True)
 
 
-def test_a_pattern_tells_the_cost_of_its_first_join(spark):
-    frame = spark.createDataFrame(ROWS)
-    plan = tl.explain(tl.pattern, {"a": frame, "b": frame}, [("a", "before", "b")], sample=True)
-    assert plan["expected copies"] >= 1
+def test_every_verb_is_asked_for_its_cost_here():
+    asked = {CALLS[name](None, None)[0].__name__ for name in CALLS} | set(IN_PLACE)
+    assert asked == {name for name, verb in verbs().items() if verb.explains}
+
+
+def test_a_pattern_tells_what_sending_its_rows_costs_or_its_first_join(spark):
+    frame, relations = spark.createDataFrame(ROWS), [("a", "before", "b")]
+    alone = tl.explain(tl.pattern, {"a": frame, "b": frame}, relations, sample=True)
+    assert (alone["expected copies"], alone["bytes shuffled"]) == (1, 0)
+    assert alone["largest task rows"] == alone["sampled rows stand for"] == 2 * ROWS.num_rows
+    spread = frame.repartition(2)
+    keyed = tl.explain(tl.pattern, {"a": spread, "b": spread}, relations, on="key", sample=True)
+    assert keyed["bytes shuffled"] > 0
+    assert keyed["largest task memory"] > 0
+    joined = tl.explain(tl.pattern, {"a": spread, "b": spread}, relations, sample=True)
+    assert joined["expected copies"] >= 1
 
 
 def test_a_broadcast_copies_nothing_and_small_tables_are_one_task(spark):

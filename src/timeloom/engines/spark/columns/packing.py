@@ -79,8 +79,13 @@ def packed_columns(frame: JudgedFrame, positions: dict[str, int], types: Sequenc
     return [known[at] if at in known else _absent(at, kind) for at, kind in enumerate(types)]
 
 
+def named_in_sql(kind: T.DataType) -> bool:
+    """Whether a type is written as text. Those with names in them, which may be strange ones, are not."""
+    return isinstance(kind, T.NumericType | T.DateType | T.TimestampType | T.TimestampNTZType | T.BooleanType)
+
+
 def _absent(at: int, kind: T.DataType) -> Column:
-    """A null of a type. Types with names in them, which may be strange ones, are not written as text."""
-    if isinstance(kind, T.NumericType | T.DateType | T.TimestampType | T.TimestampNTZType | T.BooleanType):
+    """A null of a type."""
+    if named_in_sql(kind):
         return F.expr(f"CAST(NULL AS {kind.simpleString()}) AS p{at}")
     return F.lit(None).cast(kind).alias(f"p{at}")

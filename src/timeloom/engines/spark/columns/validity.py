@@ -96,6 +96,13 @@ def judge_frame(frame: DataFrame, period: Period, side: str, policy: Policy) -> 
     """Read a DataFrame's period and give each row its verdict. Asks for the schema once."""
     schema = known_schema(frame, side)
     refuse_repeated(schema.names, side)
+    return judge_numbered(
+        frame.toDF(*(f"c{position}" for position in range(len(schema)))), schema, period, side, policy
+    )
+
+
+def judge_numbered(numbered: DataFrame, schema: T.StructType, period: Period, side: str, policy: Policy) -> JudgedFrame:
+    """The same for a DataFrame whose columns, of this schema, are named by position."""
     require_columns(schema.names, list(period.columns), side)
     names = {name: f"c{position}" for position, name in enumerate(schema.names)}
     columns = period_columns(names, schema, period, side)
@@ -103,7 +110,7 @@ def judge_frame(frame: DataFrame, period: Period, side: str, policy: Policy) -> 
         columns.start, columns.end, columns.raw_start, columns.raw_end, policy, instants=period.is_instant
     )
     columns = replace(columns, end=end)
-    return JudgedFrame(side, frame.toDF(*names.values()), schema, period, policy, columns, verdict, schema)
+    return JudgedFrame(side, numbered, schema, period, policy, columns, verdict, schema)
 
 
 def merge_rejected(left: JudgedFrame, right: JudgedFrame) -> DataFrame:

@@ -25,6 +25,7 @@ from timeloom.engines.counts.aggregates import (
     values_of,
 )
 from timeloom.engines.counts.counting import Numbers, Sums, Totals
+from timeloom.engines.tables.arrays import from_numpy
 from timeloom.errors import InvalidInputError
 from timeloom.model.aggregates import DEVIATION, MEAN, PartKind
 from timeloom.model.measures import Measure
@@ -56,14 +57,14 @@ def added_values(part: Part, counting: Sums, counts: Numbers, array: pa.Array) -
     """The parts that add up: numbers of values, and sums as powers of two and how often each has them."""
     present = present_values(counting, counts, array)
     if part.kind is PartKind.PRESENT:
-        return pa.array(present)
+        return from_numpy(present)
     some = present > 0
     moments = part.kind is PartKind.MOMENTS
     sums = moment_sums(counting, array) if moments else limb_sums(counting, array, part.measure)
     pairs = [column for limb in sums for column in (np.full(some.size, limb.position, np.int64), limb.sums)]
     held = np.stack(pairs, axis=1)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(some * held.shape[1])])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(held[some].ravel()))
+    return pa.ListArray.from_arrays(from_numpy(offsets.astype(np.int32)), from_numpy(held[some].ravel()))
 
 
 def finish(measure: Measure, given: pa.DataType, result: pa.DataType, whose: str = "a left row") -> Finish:

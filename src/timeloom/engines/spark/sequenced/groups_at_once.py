@@ -8,7 +8,6 @@ from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.validity import JudgedFrame
 from timeloom.engines.spark.sequenced.whole_groups import (
-    admitted_rows,
     by_batch,
     by_group,
     handed_out,
@@ -53,7 +52,7 @@ def sessions_of(admitted: JudgedFrame, request: CoalesceRequest) -> Any:
     by = others if request.by is None else request.by
     require_columns(names, list(by), "input")
     work = Sessions(replace(request, policy=inner_policy(request.policy)), by)
-    return handed_out(by_group(admitted_rows(admitted), by, admitted.schema, work, ()), [admitted], request.policy)
+    return handed_out(by_group(admitted.rows, by, admitted.schema, work, ()), [admitted], request.policy)
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,9 @@ def buckets_of(admitted: JudgedFrame, request: AggregateRequest) -> Any:
     needed = tuple(dict.fromkeys([*request.by, *measured, *request.period.columns]))
     edge = free_name("bucket", admitted.schema.names)
     cutting = Cutting(replace(request, policy=inner_policy(request.policy)), needed, edge)
-    pieces = by_batch(admitted_rows(admitted), admitted.schema, cutting)
+    pieces = by_batch(admitted.rows, admitted.schema, cutting)
     schema = result_schema(cutting, admitted.schema)
     work = Bucket(replace(request, within=None))
-    result = by_group(pieces, [*request.by, edge], T.StructType(list(schema)), work, (), small=True)
+    numbered = pieces.toDF(*(f"c{at}" for at in range(len(schema))))
+    result = by_group(numbered, [*request.by, edge], T.StructType(list(schema)), work, ())
     return handed_out(result, [admitted], request.policy)

@@ -11,7 +11,7 @@ from timeloom.engines.spark.columns.instants import tested_in_sql
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.group_forecasts import Forecast, group_hash, rows_alone, whole_groups
 from timeloom.engines.spark.sequenced.value_sets import StackedSides
-from timeloom.engines.spark.sequenced.whole_groups import admitted_rows, in_utc, taken_alone
+from timeloom.engines.spark.sequenced.whole_groups import in_utc, taken_alone
 from timeloom.engines.spark.slicing.boundaries import SAMPLE
 from timeloom.engines.spark.slicing.slices import ALONE_BYTES
 from timeloom.engines.tables.frames import require_columns
@@ -45,7 +45,8 @@ def explain_one_way(verb: str, frames: Sequence[DataFrame], request: OneWayReque
     policy = Policy("drop") if isinstance(request, CheckRequest) else request.policy
     side = judge_frame(frames[0], request.period, "input", policy)
     require_columns(side.schema.names, list(request.by), "input")
-    rows = frames[0] if isinstance(request, CheckRequest) else admitted_rows(side)
+    whole = not isinstance(request, CheckRequest) or request.duplicates
+    rows = side.rows if whole else side.only({*request.by, *request.period.columns})
     return _of_groups(verb, {"groups by": list(request.by)}, rows, [side], [request.by])
 
 

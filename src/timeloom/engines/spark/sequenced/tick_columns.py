@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from timeloom.engines.spark.columns.faults import NO_TIME, Judgement
 from timeloom.engines.spark.exchange.routing import RowTicks
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
-from timeloom.engines.tables.arrays import to_numpy
+from timeloom.engines.tables.arrays import filled, to_numpy
 from timeloom.engines.tables.ticks import Ticks
 
 START, END = "start", "end"
@@ -37,4 +36,4 @@ def numbers(table: pa.Table, name: str) -> Ticks:
 
 
 def _filled(ticks: pa.ChunkedArray, missing: int) -> Ticks:
-    return to_numpy((pc.fill_null(ticks, missing) if ticks.null_count else ticks).combine_chunks())
+    return to_numpy(filled(ticks, missing))

@@ -5,20 +5,20 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.versions import from_arrow_schema
+from timeloom.engines.spark.columns.packing import named_in_sql
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.sequenced.whole_groups import (
-    admitted_rows,
     by_group,
     empty_table,
     handed_out,
     inner_policy,
 )
+from timeloom.engines.tables.arrays import from_numpy, to_numpy
 from timeloom.engines.tables.validity import free_name
 from timeloom.engines.timelines.value_sets import ValueSets
 from timeloom.model.period import Period
@@ -37,11 +37,11 @@ class Combining:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """The result for a value."""
-        sides = []
+        sides, tags = [], to_numpy(table[self.tag])
         for side, (names, period) in enumerate(
             zip(self.names, (self.request.left_period, self.request.right_period), strict=True)
         ):
-            rows = table.filter(pc.equal(table[self.tag], side))
+            rows = table.filter(from_numpy(tags == side))
             sides.append(pa.table({name: rows[_alias(name, side, period)] for name in names}))
         found = ValueSets(sides[0], sides[1], self.request)
         return found.table(self.mode)
@@ -90,7 +90,7 @@ class StackedSides:
         return T.StructType([T.StructField(self.tag, T.IntegerType()), *kinds, *periods])
 
     def rows(self) -> DataFrame:
-        """The rows of both."""
+        """The rows of both, with columns named by position."""
         left, right = (_stacked(side, list(self.schema), number) for number, side in enumerate(self.sides))
         return left.unionAll(right)
 
@@ -113,12 +113,19 @@ def _periods(side: JudgedFrame, number: int) -> list[T.StructField]:
 
 
 def _stacked(side: JudgedFrame, fields: list[T.StructField], number: int) -> DataFrame:
-    """The rows of a side with the columns of both."""
-    rows = admitted_rows(side)
-    aliases = {_alias(name, number, side.period): f"c{at}" for at, name in enumerate(side.schema.names)}
-    rows = rows.toDF(*(f"c{at}" for at in range(len(side.schema))))
-    columns = [F.lit(number).cast("int")]
-    for field in fields[1:]:
-        known = aliases.get(field.name)
-        columns.append((F.lit(None) if known is None else F.col(known)).cast(field.dataType))
-    return rows.select(*columns).toDF(*(field.name for field in fields))
+    """The rows of a side with the columns of both, named by position."""
+    own = {_alias(name, number, side.period): name for name in side.schema.names}
+    columns: list[str | Column] = [f"{number} AS c0"]
+    for at, field in enumerate(fields[1:], 1):
+        name = own.get(field.name)
+        value, kind = ("NULL", None) if name is None else (side.column(name), side.schema[name].dataType)
+        if kind == field.dataType:
+            columns.append(f"{value} AS c{at}")
+        elif named_in_sql(field.dataType):
+            columns.append(f"CAST({value} AS {field.dataType.simpleString()}) AS c{at}")
+        else:
+            columns.append(F.expr(value).cast(field.dataType).alias(f"c{at}"))
+    texts = [column for column in columns if isinstance(column, str)]
+    if len(texts) == len(columns):
+        return side.rows.selectExpr(*texts)
+    return side.rows.select(*(F.expr(column) if isinstance(column, str) else column for column in columns))

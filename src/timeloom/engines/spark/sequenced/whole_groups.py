@@ -1,7 +1,8 @@
-"""Verbs whose groups a task takes whole: the local verb runs on each group, as Spark hands it over.
+"""Verbs whose groups a task takes whole: the local verb runs on all groups of a task.
 
-Small tables that are merely read are not shuffled: one task runs the local verb on all groups at once. The
-types of a result are those of the local verb on a table without rows, so nothing runs before the user's action.
+Columns are named by position, so that any name of the user's is safe. Small tables that are merely read are not
+shuffled: one task takes all groups. The types of a result are those of the local verb on a table without rows, so
+nothing runs before the user's action.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from timeloom.engines.spark.cluster.sizes import all_within, estimate
@@ -64,19 +64,16 @@ def by_group(
     schema: T.StructType,
     work: Work,
     order: Sequence[str],
-    *,
-    small: bool = False,
+    names: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Run a local verb on each group of rows; it must take many groups at once, too."""
+    """Run a local verb on groups of rows; it must take many groups at once. Rows may have other ``names``."""
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), tuple(order), result)
-    aliases = {name: f"c{position}" for position, name in enumerate(schema.names)}
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    rows = rows.toDF(*aliases.values())
     if taken_alone(rows):
         return mapped(rows.coalesce(1), WholePartition(task), numbered).toDF(*result.names)
-    keys = [F.col(aliases[name]) for name in by]
-    return grouped(rows, keys, task, numbered, small=small).toDF(*result.names)
+    known = names or [f"c{at}" for at in range(len(schema))]
+    return grouped(rows, [known[schema.names.index(name)] for name in by], task, numbered).toDF(*result.names)
 
 
 def taken_alone(rows: DataFrame) -> bool:
@@ -89,8 +86,7 @@ def by_batch(rows: DataFrame, schema: T.StructType, work: Work) -> DataFrame:
     result = result_schema(work, schema)
     task = GroupWork(work, tuple(schema.names), (), result)
     numbered = T.StructType([T.StructField(f"c{at}", field.dataType) for at, field in enumerate(result)])
-    positions = [f"c{at}" for at in range(len(schema))]
-    return mapped(rows.toDF(*positions), task.each, numbered).toDF(*result.names)
+    return mapped(rows, task.each, numbered).toDF(*result.names)
 
 
 def in_utc(table: pa.Table) -> pa.Table:
@@ -107,11 +103,6 @@ def written(table: pa.Table, schema: T.StructType) -> pa.Table:
     target = to_arrow_schema(schema)
     arrays = [column.cast(kind) for column, kind in zip(table.columns, target.types, strict=True)]
     return pa.Table.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))])
-
-
-def admitted_rows(admitted: JudgedFrame) -> DataFrame:
-    """The rows that tasks see, under the user's names; quarantined ones are handed out beside the result."""
-    return admitted.rows.toDF(*admitted.schema.names)
 
 
 def inner_policy(policy: Policy) -> Policy:

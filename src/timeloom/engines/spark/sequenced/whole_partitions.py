@@ -1,9 +1,9 @@
-"""Groups of rows handed to Python: by Spark's grouping or, where its plan would be looked at too early, by partitions.
+"""Groups of rows handed to Python: a task takes all groups of its partition at once.
 
-Spark looks at plans with grouped functions when it receives them, and in dataset functions of a pipeline the tables do
-not exist yet. There, rows are sent to partitions by their keys, and a task takes all groups of its partition at once:
-the work must give for many groups what it gives for each of them. So it is for small groups, too: a call for each of
-them takes longer than its work.
+Rows are sent to partitions by their keys, and the work must give for many groups what it gives for each of them: a call
+for each group, as Spark's own grouping makes it, takes longer than its work. Two tables are grouped by Spark; but it
+looks at such plans when it receives them, and in dataset functions of a pipeline the tables do not exist yet. There
+rows of both sides go to partitions, too.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,25 +40,16 @@ class Side:
         return T.StructType([T.StructField(f"c{at}", kind) for at, kind in enumerate(self.kinds)])
 
 
-def grouped(
-    rows: DataFrame, keys: Sequence[Column], work: Work, schema: T.StructType, *, small: bool = False
-) -> DataFrame:
-    """Run work on the rows of each key; without keys, on all rows. Of ``small`` groups a call takes all of a task."""
-    if small or in_pipeline():
-        return mapped(_sent(rows, keys), WholePartition(work), schema)
-
-    def run(group: pa.Table) -> pa.Table:  # Spark counts the parameters, and takes the self of an object for a key
-        return work(group)
-
-    run.__name__ = plan_name(work)
-    return rows.groupBy(*(keys or [F.lit(0).alias("all")])).applyInArrow(run, schema)
+def grouped(rows: DataFrame, keys: Sequence[str], work: Work, schema: T.StructType) -> DataFrame:
+    """Run work on the rows of each key, all keys of a partition at once; without keys, on all rows."""
+    return mapped(_sent(rows, keys), WholePartition(work), schema)
 
 
 def cogrouped(sides: tuple[Side, Side], work: PairWork, schema: T.StructType) -> DataFrame:
     """Run work on the rows of each key, of both sides; without keys, on all rows."""
     if in_pipeline():
         left, right = (_travelling(sides, at) for at in (0, 1))
-        keys = [F.col(f"k{number}") for number in range(len(sides[0].keys))]
+        keys = [f"k{number}" for number in range(len(sides[0].keys))]
         return mapped(_sent(left.unionAll(right), keys), WholePartitions(work), schema)
 
     def run(ours: pa.Table, theirs: pa.Table) -> pa.Table:  # Spark counts the parameters of what it calls
@@ -101,7 +92,7 @@ def _of_side(rows: pa.Table, number: int) -> pa.Table:
     return pa.Table.from_struct_array(mine[ROWS[number]])
 
 
-def _sent(rows: DataFrame, keys: Sequence[Column]) -> DataFrame:
+def _sent(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Rows with equal keys in one partition."""
     return rows.repartition(*keys) if keys else rows.coalesce(1)
 
