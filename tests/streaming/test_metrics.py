@@ -34,6 +34,20 @@ def test_refused_events_are_told_by_reason_and_by_side():
     assert metrics.facts()["events refused"] == 4
 
 
+def test_each_micro_batch_counts_once():
+    """Spark tells of the last hundred micro-batches whenever it is asked, and more than once while it is idle."""
+    metrics, batches = StreamMetrics(), []
+    for number in range(8):
+        batches.append(told(number, f"08:0{number}:00", "07:00:00", seconds=number, refused_of_left=1, refused_1=1))
+        assert [metrics.take(batch) for batch in batches] == [False] * number + [True]
+    assert (metrics.batches, metrics.events, metrics.results, metrics.refused) == (8, [24, 16], 8, 8)
+    assert metrics.refused_of == {"left": 8}
+    assert metrics.words().startswith("batch 7, 40 events in, 8 results out, 8 refused")
+    idle = told(7, None, "07:00:00", seconds=9) | {"durationMs": {"triggerExecution": 1}, "observedMetrics": {}}
+    assert not metrics.take(idle)
+    assert metrics.batches == 8
+
+
 def test_the_lag_is_that_of_results_behind_the_arrival_of_events():
     metrics = StreamMetrics()
     metrics.take(told(0, "08:00:00", "00:00:00", seconds=0))

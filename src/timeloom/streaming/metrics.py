@@ -71,7 +71,7 @@ class StreamMetrics:
     last_batch: int = -1
     _arrivals: list[tuple[datetime, datetime]] = field(default_factory=list)
     _told: datetime | None = None
-    _seen: set[tuple[int, str]] = field(default_factory=set)
+    _last: tuple[int, str] = (-1, "")
 
     @property
     def refused(self) -> int:
@@ -111,11 +111,14 @@ class StreamMetrics:
         return found
 
     def take(self, told: Mapping[str, Any]) -> bool:
-        """Add what Spark tells of one micro-batch; tell whether it was news."""
+        """Add what Spark tells of one micro-batch; tell whether it was news.
+
+        Spark tells of micro-batches in their order, and of the last hundred as often as it is asked.
+        """
         mark = (told["batchId"], told["timestamp"])
-        if mark in self._seen:
+        if mark <= self._last:
             return False
-        self._seen = {known for known in self._seen if known[0] >= told["batchId"] - 1} | {mark}
+        self._last = mark
         rows = [int(source["numInputRows"] or 0) for source in told["sources"]]
         known = [*self.events, *[0] * (len(rows) - len(self.events))]
         self.events = [before + count for before, count in zip(known, rows, strict=True)]
