@@ -243,7 +243,7 @@ class Intake:
         known = side.known(events)
         if events.numbers is None or self.clock == MIN_TICK:
             return known
-        return np.where(events.numbers == LATE, np.minimum(known, self.clock), known)
+        return np.where(events.numbers == LATE, self.clock, known)
 
 
 def _counted(columns: Columns) -> Columns:
