@@ -243,22 +243,22 @@ class EndpointJoin(Guarded):
     @guarded
     def restore(self, state: list[NDArray[np.int64]]) -> None:
         """Go on from a snapshot; one that cannot be is a StorageError, and changes nothing."""
-        stored = sound_arrays(state, self.intake.arrivals)
-        clock, *_, left_clock, right_clock = stored.numbers.tolist()
-        self.intake.restore((clock, left_clock, right_clock), stored.left_held, stored.right_held)
-        self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = stored.numbers[LEFT_HANDLE : STORED_BEFORE + 2]
-        self._state[PLANNED], self._state[WAITERS] = len(stored.plans), stored.waiters.shape[1]
+        numbers, left_held, right_held, *rows, plans, waiters = sound_arrays(state, self.intake.arrivals)
+        clock, *_, left_clock, right_clock = numbers.tolist()
+        self.intake.restore((clock, left_clock, right_clock), left_held, right_held)
+        self._state[[HANDLES, HANDLES + 1, BEFORE, FAR]] = numbers[LEFT_HANDLE : STORED_BEFORE + 2]
+        self._state[PLANNED], self._state[WAITERS] = len(plans), waiters.shape[1]
         if self._state[FAR]:
             self._plain, self._directly = False, None
-        opened, live = [stored.left_opened, stored.right_opened], [stored.left_live, stored.right_live]
+        opened, live = rows[:2], rows[2:]
         self._stepwise = self._made_stepwise(opened)
         if self._stepwise is not None and not self._stepwise.has(live):
             self._stepwise = None
         self._opened, self._maps = refilled(*opened), self._filled(*live)
-        self._agenda = empty_agenda(len(stored.plans) + 64)
-        self._agenda[HEAP, : len(stored.plans)] = stored.plans
-        self._waiters = np.empty((ENTRY_SIZE, stored.waiters.shape[1] + 64), np.int64)
-        self._waiters[:WAITER_SIZE, : stored.waiters.shape[1]] = stored.waiters
+        self._agenda = empty_agenda(len(plans) + 64)
+        self._agenda[HEAP, : len(plans)] = plans
+        self._waiters = np.empty((ENTRY_SIZE, waiters.shape[1] + 64), np.int64)
+        self._waiters[:WAITER_SIZE, : waiters.shape[1]] = waiters
         if not self._plain:
             relink(self._maps, self._waiters, self._state)
 

@@ -31,7 +31,7 @@ from timeloom.streaming.state_layout import (
     RIGHT_HANDLE,
     SHAPES,
     Array,
-    Stored,
+    State,
     Tables,
     together,
 )
@@ -41,20 +41,19 @@ MOST_HANDLES = 1 << 62
 """More rows than any stream has had: the next handle stays on the axis."""
 
 
-def sound_arrays(arrays: list[Array], arrivals: tuple[str, str]) -> Stored:
+def sound_arrays(state: State, arrivals: tuple[str, str]) -> State:
     """The parts of a state for sides that arrive in these ways, or a StorageError that says what cannot be."""
-    stored = shaped(arrays)
-    _check(together({0: stored}), arrivals)
-    return stored
+    _check(together({0: shaped(state)}), arrivals)
+    return state
 
 
-def shaped(arrays: list[Array]) -> Stored:
+def shaped(arrays: State) -> State:
     """The parts of a state, if they have the shapes of such."""
     if len(arrays) != len(SHAPES):
         raise malformed(f"it has {len(arrays)} parts, expected {len(SHAPES)}")
     for array, (name, shape) in zip(arrays, SHAPES.items(), strict=True):
         _check_shape(array, name, shape)
-    return Stored(*arrays)
+    return arrays
 
 
 def sound_tables(arrays: list[Array], arrivals: tuple[str, str]) -> Tables:

@@ -16,19 +16,8 @@ NUMBERS = 7
 whether a row has come from near the ends of the axis, and the last complete instant of either side."""
 
 
-class Stored(NamedTuple):
-    """The parts of a stored state, in their order; pairs of arrays are those of the left and of the right side."""
-
-    numbers: Array
-    left_held: Array
-    right_held: Array
-    left_opened: Array
-    right_opened: Array
-    left_live: Array
-    right_live: Array
-    plans: Array
-    waiters: Array
-
+State = list[Array]
+"""The stored state of one key: its parts in the order of ``SHAPES``."""
 
 SHAPES: dict[str, tuple[int | None, ...]] = {
     "numbers": (NUMBERS,),
@@ -41,6 +30,7 @@ SHAPES: dict[str, tuple[int | None, ...]] = {
     "plans": (None, 4),
     "waiters": (4, None),
 }
+"""The parts of a state, and their shapes; pairs of arrays are those of the left and of the right side."""
 
 ROW_WISE = ("left_opened", "right_opened", "plans")
 """The parts of one key that have a line for each row; tables have a column for it."""
@@ -52,7 +42,8 @@ OF_KEY = 0
 class Tables(NamedTuple):
     """The parts of all keys, which come in the order of their numbers: in each table, rows of a key lie side by side.
 
-    ``numbers`` has a line for each key. Each other part is that of one key with a line in front of it, ``OF_KEY``.
+    ``numbers`` has a line for each key. Each other part is that of one key (``SHAPES``) with a line in front of it,
+    ``OF_KEY``.
     """
 
     keys: Array
@@ -67,16 +58,17 @@ class Tables(NamedTuple):
     waiters: Array
 
 
-def together(states: Mapping[int, "list[Array] | Stored"]) -> Tables:
+def together(states: Mapping[int, State]) -> Tables:
     """The states of keys as tables."""
     keys = sorted(states)
-    parts = [Stored(*states[key]) for key in keys]
-    found = [np.array(keys, np.int64), np.array([part.numbers for part in parts], np.int64).reshape(-1, NUMBERS)]
-    for name in Stored._fields[1:]:
-        lines = next(size for size in SHAPES[name] if size is not None)
-        arrays = [getattr(part, name).T if name in ROW_WISE else getattr(part, name) for part in parts]
-        of_key = np.repeat(np.arange(len(keys)), [array.shape[1] for array in arrays])
-        found.append(np.concatenate([of_key[None], np.concatenate([np.empty((lines, 0), np.int64), *arrays], axis=1)]))
+    found = [np.array(keys, np.int64), np.array([states[key][0] for key in keys], np.int64).reshape(-1, NUMBERS)]
+    for part, (name, shape) in enumerate(SHAPES.items()):
+        if name != "numbers":
+            lines = next(size for size in shape if size is not None)
+            arrays = [states[key][part].T if name in ROW_WISE else states[key][part] for key in keys]
+            of_key = np.repeat(np.arange(len(keys)), [array.shape[1] for array in arrays])
+            rows = np.concatenate([np.empty((lines, 0), np.int64), *arrays], axis=1)
+            found.append(np.concatenate([of_key[None], rows]))
     return Tables(*found)
 
 
@@ -91,11 +83,11 @@ def chosen(tables: Tables, wanted: NDArray[np.bool_]) -> Tables:
     return Tables(*found)
 
 
-def apart(tables: Tables) -> dict[int, Stored]:
+def apart(tables: Tables) -> dict[int, State]:
     """The state of each key."""
     found: list[list[Array]] = [list(tables.numbers)]
     for name, table in zip(Tables._fields[2:], tables[2:], strict=True):
         bounds = np.searchsorted(table[OF_KEY], np.arange(1, tables.keys.size))
         arrays = np.split(table[1:], bounds, axis=1)
         found.append([np.ascontiguousarray(array.T if name in ROW_WISE else array) for array in arrays])
-    return {key: Stored(*parts) for key, *parts in zip(tables.keys.tolist(), *found, strict=False)}
+    return {key: parts for key, *parts in zip(tables.keys.tolist(), *found, strict=False)}
