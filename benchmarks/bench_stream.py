@@ -27,9 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.peers import leung_muntz
-from benchmarks.peers.endpoint_matching import match_ends
 from timeloom.kernels.joins.sweep_join import PeriodTable, sweep_join
-from timeloom.kernels.streaming.open_rows import empty_rows
 from timeloom.model.names import ALL_NAMES, relation
 from timeloom.operators.join import join
 from timeloom.streaming import StreamJoin
@@ -37,12 +35,14 @@ from timeloom.streaming.deciding import decisions
 from timeloom.streaming.emitted import HOWS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import EndpointJoin
+from timeloom.streaming.stepwise import OpenRows
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
 SWEPT = ("intersects", "overlaps", "contains", "iseql.start_preceding")
 """The relations of the sweeps over many active rows."""
 MANY_PAIRS = {"before", "after", "iseql.before", "iseql.after"}
+NO_MARKS = (False, False, False)
 FEW_ROWS = 1000
 """Rows for relations in which almost every row is with every other."""
 
@@ -126,23 +126,17 @@ def joined_tables(name: str, left: pa.Table, right: pa.Table) -> tuple[int, floa
 def least_work(name: str, left: Events, right: Events, batch: int) -> tuple[int, float]:
     """What a stream must do that a sweep of tables need not: match events by id, and write answers with instants.
 
-    The sides are merged by time, each end finds the start of its row, and as many answers as there are, three numbers
-    each, are written to fresh memory. Nobody looks for partners.
+    Each end finds the start of its row, and as many answers as there are, three numbers each, are written to fresh
+    memory. Nobody looks for partners, and sides are not merged by time.
     """
-    pairs = streamed(name, left, right, batch)[0]
-    cuts = np.sort(np.concatenate([left.times, right.times]))[batch - 1 :: batch].tolist()
-    bounds = [[0, *np.searchsorted(side.times, cuts, side="right").tolist(), side.times.size] for side in (left, right)]
-    most = max(int(np.cumsum(np.where(side.starting, 1, -1)).max()) for side in (left, right))
-    begin, opened, answers, last = time.perf_counter(), empty_rows(1 << (2 * most).bit_length()), [], len(cuts)
-    for number in range(last + 1):
-        some = [
-            side.pick(slice(place[number], place[number + 1]))
-            for side, place in zip((left, right), bounds, strict=True)
-        ]
-        columns = [column for side in some for column in (side.ids, side.times, side.starting)]
-        match_ends(*columns, opened)
-        if number % 10 == 0:
-            answers.append(np.ones((3, pairs * min(10, last + 1 - number) // (last + 1)), np.int64))
+    pairs, answers, nothing = streamed(name, left, right, batch)[0], [], np.empty(0, np.int64)
+    begin, parts = time.perf_counter(), -(-left.times.size // batch)
+    for side in (left, right):
+        opened = OpenRows(np.empty((0, 3), np.int64), numbered=False)
+        for first in range(0, side.times.size, batch):
+            some = side.pick(slice(first, first + batch))
+            opened.take((some.ids, some.times, some.times, some.times, some.starting, nothing), NO_MARKS, 0, 0)
+            answers.append(np.ones((3, pairs // (2 * parts)), np.int64))
     return pairs, time.perf_counter() - begin
 
 

@@ -152,7 +152,7 @@ class EndpointJoin(Guarded):
     def state_size(self) -> int:
         """Rows that are kept because they may still match."""
         if self._stepwise is not None:
-            return sum(len(self._open(side)) for side in (0, 1) if self._stepwise.keeps(side))
+            return sum(count for side, count in enumerate(self._stepwise.counts()) if self._stepwise.keeps(side))
         return int(self._maps[:, COUNT, 0].sum()) + sum(int(self._opened[side, -1, 0]) for side in self.unseen)
 
     @property
@@ -324,7 +324,7 @@ class EndpointJoin(Guarded):
     def _take_steps(self, stepwise: Stepwise, columns: tuple[Columns, Columns]) -> Emitted:
         """The same where each side is matched by itself."""
         state, given = self._state, sum(own[0].size for own in columns)
-        before = len(stepwise.opened(0)), len(stepwise.opened(1))
+        before = stepwise.counts()
         taken = stepwise.take(columns, state)
         pairs = stepwise.sweep(taken, before, self._lazy, state, self._pages, self._pairs_expected(given))
         self._pairs_per_event = int(state[PAIRS]) / given if given else self._pairs_per_event

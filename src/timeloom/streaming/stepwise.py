@@ -42,12 +42,13 @@ from timeloom.kernels.streaming.steps import (
     fill,
     take_steps,
 )
+from timeloom.kernels.streaming.table_steps import empty_table, fill_table, match_ends
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.intake import Events, Refused
 from timeloom.streaming.result_pages import ResultPages
 from timeloom.streaming.rules import Directly
 
-SMALLEST = 32
+SMALLEST = 128
 """Open rows of a side that there is always room for."""
 
 
@@ -105,21 +106,56 @@ class Taken(NamedTuple):
     refused: Cells
 
 
+class OpenRows:
+    """The open rows of one side by id, which nobody scans."""
+
+    def __init__(self, rows: Cells, *, numbered: bool) -> None:
+        self._table = empty_table(max(SMALLEST, 1 << max(0, len(rows) - 1).bit_length()))
+        fill_table(self._table, rows)
+        self._by, self.count = HANDLE if numbered else ID, len(rows)
+
+    @property
+    def rows(self) -> Cells:
+        """Ids, handles and starts of the open rows."""
+        rows: Cells = self._table[self._table[:, HANDLE] >= 0]
+        return rows
+
+    @property
+    def listed(self) -> Cells:
+        """No list."""
+        return np.empty((2, 0), np.int64)
+
+    def take(self, columns: Columns, wants: tuple[bool, bool, bool], delay: int, handles: int) -> tuple[Taken, int]:
+        """Match ends with open rows; ``wants`` says whether steps (there are none), starts and ends are asked for.
+
+        Answers the next handle, too.
+        """
+        ids, known, _, _, starting, numbers = columns
+        order, progress = np.empty(ids.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
+        ends_first(known, starting, order)
+        progress[COUNT], progress[NEXT_HANDLE] = self.count, handles
+        begun, ended = (np.empty((ids.size + 1 if wanted else 0, MARK_SIZE), np.int64) for wanted in wants[1:])
+        refused, events = np.empty((ids.size, 2), np.int64), (ids, known, starting, numbers, order)
+        while not match_ends(*events, self._by, self._table, progress, begun, ended, refused):
+            larger = empty_table(len(self._table) // 2)
+            fill_table(larger, self.rows)
+            self._table = larger
+        self.count = int(progress[COUNT])
+        return _taken(np.empty((0, STEP_SIZE), np.int64), begun, ended, refused, progress)
+
+
 class OpenList:
-    """The open rows of one side by id, and the same list as a sweep has it, which ``follows`` if one needs it.
+    """The open rows of one side by id, and the same list as a sweep has it, which is ``chained`` where partners start
+    together."""
 
-    It is ``chained`` by start where partners start together.
-    """
-
-    def __init__(self, rows: Cells, *, numbered: bool, follows: bool, chained: bool) -> None:
+    def __init__(self, rows: Cells, *, numbered: bool, chained: bool) -> None:
         self._rows, self._slots = empty_list(max(SMALLEST, 1 << max(0, len(rows) - 1).bit_length()))
         fill(self._rows, self._slots, rows)
         self._by, self.count = HANDLE if numbered else ID, len(rows)
         self._chained = chained
-        self.listed = np.empty((CHAINED_SIZE if chained else 2, len(self._rows) if follows else 0), np.int64)
-        if follows:
-            self.listed[: STARTS + 1, : self.count] = rows[:, [self._by, START]].T
-        if follows and chained:
+        self.listed = np.empty((CHAINED_SIZE if chained else 2, len(self._rows)), np.int64)
+        self.listed[: STARTS + 1, : self.count] = rows[:, [self._by, START]].T
+        if chained:
             chain_all(self.listed, self.count)
 
     @property
@@ -128,35 +164,36 @@ class OpenList:
         return self._rows[: self.count, : START + 1]
 
     def take(self, columns: Columns, wants: tuple[bool, bool, bool], delay: int, handles: int) -> tuple[Taken, int]:
-        """Match ends with open rows; ``wants`` says whether steps, starts and ends are asked for.
+        """Match ends with open rows; ``wants`` says whether steps (there are), starts and ends are asked for.
 
-        Answers the next handle, too.
+        Starts count so much later in steps. Answers the next handle, too.
         """
         ids, known, _, _, starting, numbers = columns
         order, progress = np.empty(ids.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
         ends_first(known, starting, order)
         progress[COUNT], progress[NEXT_HANDLE] = self.count, handles
-        widths = zip(wants, (STEP_SIZE, MARK_SIZE, MARK_SIZE), strict=True)
-        room = [np.empty((ids.size + 1 if wanted else 0, width), np.int64) for wanted, width in widths]
-        (steps, begun, ended), refused = room, np.empty((ids.size, 2), np.int64)
+        begun, ended = (np.empty((ids.size + 1 if wanted else 0, MARK_SIZE), np.int64) for wanted in wants[1:])
+        steps, refused = np.empty((ids.size + 1, STEP_SIZE), np.int64), np.empty((ids.size, 2), np.int64)
         events, by = (ids, known, starting, numbers, order), self._by
         while not take_steps(*events, by, delay, self._rows, self._slots, progress, steps, begun, ended, refused):
             self._grow()
         self.count = int(progress[COUNT])
-        taken = Taken(
-            steps[: progress[STEPS]], begun[: progress[BEGUN]], ended[: progress[ENDED]], refused[: progress[REFUSED]]
-        )
-        return taken, int(progress[NEXT_HANDLE])
+        return _taken(steps, begun, ended, refused, progress)
 
     def _grow(self) -> None:
         """Make room for twice as many open rows."""
         larger = empty_list(2 * len(self._rows))
         fill(*larger, self._rows)
         self._rows, self._slots = larger
-        if self.listed.shape[1]:
-            self.listed = np.concatenate([self.listed, np.empty_like(self.listed)], axis=1)
-            if self._chained:
-                chain_all(self.listed, self.count)
+        self.listed = np.concatenate([self.listed, np.empty_like(self.listed)], axis=1)
+        if self._chained:
+            chain_all(self.listed, self.count)
+
+
+def _taken(steps: Cells, begun: Cells, ended: Cells, refused: Cells, progress: Cells) -> tuple[Taken, int]:
+    """As much as was written, and the next handle."""
+    parts = zip((steps, begun, ended, refused), progress[[STEPS, BEGUN, ENDED, REFUSED]].tolist(), strict=True)
+    return Taken(*(part[:size] for part, size in parts)), int(progress[NEXT_HANDLE])
 
 
 class Stepwise:
@@ -175,8 +212,8 @@ class Stepwise:
         self.searches, self.numbered, self._rules = searched, numbered, rules
         self._wants = [self._wanted(side) for side in (0, 1)]
         self._delays = [0 if search is None else search.delay for search in searched[::-1]]
-        self._lists = [
-            OpenList(rows, numbered=numbered, follows=wants[0], chained=together)
+        self._sides: list[OpenList | OpenRows] = [
+            OpenList(rows, numbered=numbered, chained=together) if wants[0] else OpenRows(rows, numbered=numbered)
             for rows, wants in zip(opened, self._wants, strict=True)
         ]
 
@@ -189,9 +226,13 @@ class Stepwise:
             self.numbered or (own is not None and own.at_end) or (other is not None and other.ended_now),
         )
 
+    def counts(self) -> tuple[int, int]:
+        """How many rows of either side are open."""
+        return self._sides[0].count, self._sides[1].count
+
     def opened(self, side: int) -> Cells:
         """Ids, handles and starts of the open rows of a side."""
-        return self._lists[side].rows
+        return self._sides[side].rows
 
     def live(self, side: int) -> Cells:
         """The rows of a side that rows of the other one may find, as other sweeps have them."""
@@ -216,7 +257,7 @@ class Stepwise:
     def take(self, columns: tuple[Columns, Columns], state: Cells) -> tuple[Taken, Taken]:
         """Match the ends of both sides with their open rows."""
         taken = []
-        for side, (own, opened) in enumerate(zip(columns, self._lists, strict=True)):
+        for side, (own, opened) in enumerate(zip(columns, self._sides, strict=True)):
             some, handles = opened.take(own, self._wants[side], self._delays[side], int(state[HANDLES + side]))
             state[HANDLES + side] = handles
             taken.append(some)
@@ -236,7 +277,7 @@ class Stepwise:
         for side, search in enumerate(self.searches):
             if search is None:
                 continue
-            own, other, listed = taken[side], taken[1 - side], self._lists[1 - side].listed
+            own, other, listed = taken[side], taken[1 - side], self._sides[1 - side].listed
             points, cursors = own.ended if search.at_end else own.begun, np.zeros(4, np.int64)
             now = other.begun if search.begun_now else other.ended if search.ended_now else other.ended[:0]
             cursors[OPEN_COUNT] = before[1 - side] if search.open_ones else 0

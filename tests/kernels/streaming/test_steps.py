@@ -12,7 +12,11 @@ from timeloom.kernels.streaming.steps import (
     HANDLE,
     ID,
     LENGTH,
+    MARK_NAME,
+    MARK_POSITION,
     MARK_SIZE,
+    MARK_START,
+    MARK_TIME,
     NEXT_HANDLE,
     PLACE,
     PROGRESS_SIZE,
@@ -29,6 +33,7 @@ from timeloom.kernels.streaming.steps import (
     fill,
     take_steps,
 )
+from timeloom.kernels.streaming.table_steps import empty_table, fill_table, match_ends
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 ids = st.integers(0, 5) | st.sampled_from([8, 16, 24, 64, 2**40, 2**41, -1, -9, -(2**63), 2**63 - 1])
@@ -84,42 +89,85 @@ def expected_of(history, order, numbers):
     return verdicts, opened, handles
 
 
+class Taken:
+    """The events of a history as one side takes them, with room for one row at first."""
+
+    def __init__(self, history, numbers):
+        self.known, keys, starting = (np.array([event[at] for event in history], np.int64) for at in range(3))
+        self.order, self.progress = np.empty(self.known.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
+        ends_first(self.known, starting.astype(np.bool_), self.order)
+        self.by = HANDLE if numbers else ID
+        room = self.known.size + 1
+        self.steps, self._begun, self._ended = (
+            np.empty((room, width), np.int64) for width in (STEP_SIZE, MARK_SIZE, MARK_SIZE)
+        )
+        self._refused = np.empty((self.known.size, 2), np.int64)
+        self.events = (keys, self.known, starting.astype(np.bool_), np.array(numbers, np.int64), self.order, self.by)
+
+    @property
+    def written(self):
+        """The marks of starts and of ends, and what is refused."""
+        sizes = self.progress[[BEGUN, ENDED, REFUSED]].tolist()
+        return [some[:size] for some, size in zip((self._begun, self._ended, self._refused), sizes, strict=True)]
+
+    def in_list(self, delay):
+        """Take them into a list; answers its rows."""
+        rows, slots = empty_list(1)
+        marks = (self.steps, self._begun, self._ended, self._refused)
+        while not take_steps(*self.events, delay, rows, slots, self.progress, *marks):
+            assert self.progress[COUNT] == len(rows), "it stops only where the list is full"
+            larger = empty_list(2 * len(rows))
+            fill(*larger, rows)
+            rows, slots = larger
+        return rows[: self.progress[COUNT], : START + 1]
+
+    def in_table(self):
+        """Take them into a table; answers its rows."""
+        table = empty_table(1)
+        while not match_ends(*self.events, table, self.progress, self._begun, self._ended, self._refused):
+            assert self.progress[COUNT] == len(table) // 2, "it stops only where half of the slots are taken"
+            larger = empty_table(len(table) // 2)
+            fill_table(larger, table[table[:, HANDLE] >= 0])
+            table = larger
+        return table[table[:, HANDLE] >= 0]
+
+
 @settings(max_examples=200, deadline=None)
-@given(histories, st.booleans(), st.sets(st.integers(0, 39)), st.integers(0, 1))
-@example([(1, 0, True), (1, 0, False), (1, 0, True)], False, set(), 1)
-@example([(1, 0, False), (1, 1, True), (1, 0, True), (2, 0, True)], True, {1}, 0)
-def test_like_a_dict(history, numbered, late, delay):
+@given(histories, st.booleans(), st.sets(st.integers(0, 39)), st.integers(0, 1), st.booleans())
+@example([(1, 0, True), (1, 0, False), (1, 0, True)], False, set(), 1, True)
+@example([(1, 0, False), (1, 1, True), (1, 0, True), (2, 0, True)], True, {1}, 0, False)
+def test_like_a_dict(history, numbered, late, delay, listed):
     numbers = [LATE if at in late else 3 + at for at in range(len(history))] if numbered else []
-    known, keys, starting = (np.array([event[at] for event in history], np.int64) for at in range(3))
-    order, progress = np.empty(known.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
-    ends_first(known, starting.astype(np.bool_), order)
-    (rows, slots), by = empty_list(1), HANDLE if numbered else ID
-    room = [np.empty((known.size + 1, width), np.int64) for width in (STEP_SIZE, MARK_SIZE, MARK_SIZE)]
-    refused = np.empty((known.size, 2), np.int64)
-    arguments = (keys, known, starting.astype(np.bool_), np.array(numbers, np.int64), order, by, delay)
-    while not take_steps(*arguments, rows, slots, progress, *room, refused):
-        assert progress[COUNT] == len(rows), "it stops only where the list is full"
-        larger = empty_list(2 * len(rows))
-        fill(*larger, rows)
-        rows, slots = larger
-    verdicts, opened, handles = expected_of(history, order.tolist(), numbers)
-    assert dict(refused[: progress[REFUSED]].tolist()) == verdicts
-    found = rows[: progress[COUNT]]
-    assert {key: (handle, start) for key, handle, start, _ in found.tolist()} == opened
-    assert len(found) == len(opened)
-    assert progress[NEXT_HANDLE] == handles
-    used = [at for at in order.tolist() if at not in verdicts]
-    begun, ended = room[1][: progress[BEGUN]], room[2][: progress[ENDED]]
-    assert begun[:, 3].tolist() == [at for at in used if history[at][2]]
-    assert ended[:, 3].tolist() == [at for at in used if not history[at][2]]
-    assert [(time, start) for time, _, start, _ in begun.tolist()] == [(known[at], known[at]) for at in begun[:, 3]]
-    listed = []
-    for step in room[0][: progress[STEPS]]:
+    taken = Taken(history, numbers)
+    found = taken.in_list(delay) if listed else taken.in_table()
+    verdicts, opened, handles = expected_of(history, taken.order.tolist(), numbers)
+    begun, ended, refused = taken.written
+    assert dict(refused.tolist()) == verdicts
+    assert {key: (handle, start) for key, handle, start in found.tolist()} == opened
+    assert len(found) == len(opened) == taken.progress[COUNT]
+    assert taken.progress[NEXT_HANDLE] == handles
+    used = [at for at in taken.order.tolist() if at not in verdicts]
+    assert begun[:, MARK_POSITION].tolist() == [at for at in used if history[at][2]]
+    assert ended[:, MARK_POSITION].tolist() == [at for at in used if not history[at][2]]
+    for marks in (begun, ended):
+        assert marks[:, MARK_TIME].tolist() == [history[at][0] for at in marks[:, MARK_POSITION]]
+        if not numbered:
+            assert marks[:, MARK_NAME].tolist() == [history[at][1] for at in marks[:, MARK_POSITION]]
+    began = dict(zip(begun[:, MARK_NAME].tolist(), begun[:, MARK_START].tolist(), strict=True))
+    if numbered:
+        assert ended[:, MARK_START].tolist() == [began[name] for name in ended[:, MARK_NAME].tolist()]
+    if listed:
+        check_steps(taken, found, [taken.known[at] + delay * history[at][2] for at in used])
+
+
+def check_steps(taken, found, times):
+    """The steps alone make the list."""
+    listed, steps = [], taken.steps[: taken.progress[STEPS]]
+    for step in steps:
         listed[step[PLACE] : step[PLACE] + 1] = [(step[STEP_NAME], step[STEP_START])]
         listed = listed[: step[LENGTH]]
-    assert listed == [(row[by], row[START]) for row in found]
-    times = [known[at] + delay * history[at][2] for at in used]
-    assert room[0][: progress[STEPS], STEP_TIME].tolist() == times == sorted(times)
+    assert listed == [(row[taken.by], row[START]) for row in found]
+    assert steps[:, STEP_TIME].tolist() == times == sorted(times)
 
 
 def test_a_list_that_grows_keeps_its_rows():

@@ -72,7 +72,8 @@ def place_of(rows: Cells, slots: Ids, key: int) -> tuple[int, int]:
     """
     mask = slots.size - 1
     slot = home(key, mask)
-    is_taken = (slots[slot] >= 0) & (rows[max(slots[slot], 0), ID] != key)
+    place = slots[np.uint64(slot)]
+    is_taken = (place >= 0) & (rows[np.uint64(max(place, 0)), ID] != key)
     slot = (slot + is_taken) & mask
     if is_taken:
         while slots[slot] >= 0 and rows[slots[slot], ID] != key:
@@ -153,46 +154,47 @@ def step_on(
     """Take the next event, whatever becomes of it, and all that follow up to one that may have to be refused.
 
     Starts and ends come as they like, and a processor that guesses which one is next is wrong half of the time. So both
-    take the same way: a row of the list is written, which is the new one or the last one, and so is its slot.
+    take the same way: a row of the list is written, which is the new one or the last one, and so is its slot. Positions
+    are unsigned where arrays are read: nobody has to ask then whether they count from the end.
     """
     count, handles, event, step, starts, ends, _ = progress
     room, mask, first = rows.shape[0] - 1, slots.size - 1, event
     while event < order.size:
-        at = order[event]
+        at = np.uint64(order[np.uint64(event)])
         key, time, number = ids[at], known[at], (numbers[at] if numbers.size else UNNUMBERED)
         place, slot = place_of(rows, slots, key)
         has_started, has_ended = starting[at], not starting[at]
         is_odd = (has_started == (place >= 0)) | (number == LATE) | (time == stray_time) | (count > room)
         if is_odd and event > first:
             break
-        ending = -int(has_ended)
-        written = either(count, place, ending)
-        count -= has_ended
-        last, handle = min(count, room), (number if number >= 0 else handles)
+        ending, handle = -int(has_ended), (number if number >= 0 else handles)
+        written, last = either(count, place, ending), np.uint64(min(count - has_ended, room))
+        here, own, free = np.uint64(written), np.uint64(slot), np.uint64((slot + 1) & mask)
+        next_begun, next_ended, next_step = np.uint64(starts), np.uint64(ends), np.uint64(event - first + step)
         handles = max(handles, (handle + 1) & ~ending)
         if ended.shape[0]:
-            ended[ends, MARK_TIME], ended[ends, MARK_NAME] = time, rows[written, by]
-            ended[ends, MARK_START], ended[ends, MARK_POSITION] = rows[written, START], at
-        rows[written, ID] = either(key, rows[last, ID], ending)
-        rows[written, HANDLE] = either(handle, rows[last, HANDLE], ending)
-        rows[written, START] = either(time, rows[last, START], ending)
-        rows[written, SLOT] = either(slot, rows[last, SLOT], ending)
-        slots[rows[written, SLOT]] = written
-        slots[slot] = written | ending
-        if (slots[(slot + 1) & mask] | ~ending) >= 0:
+            ended[next_ended, MARK_TIME], ended[next_ended, MARK_NAME] = time, rows[here, by]
+            ended[next_ended, MARK_START], ended[next_ended, MARK_POSITION] = rows[here, START], at
+        start, moved = either(time, rows[last, START], ending), either(slot, rows[last, SLOT], ending)
+        rows[here, ID], rows[here, HANDLE] = (
+            either(key, rows[last, ID], ending),
+            either(handle, rows[last, HANDLE], ending),
+        )
+        rows[here, START], rows[here, SLOT] = start, moved
+        slots[np.uint64(moved)] = written
+        slots[own] = written | ending
+        if (slots[free] | ~ending) >= 0:
             move_up(rows, slots, slot)
-        count += has_started
+        count += 1 + 2 * ending
         if begun.shape[0]:
-            begun[starts, MARK_TIME], begun[starts, MARK_NAME] = time, rows[written, by]
-            begun[starts, MARK_START], begun[starts, MARK_POSITION] = time, at
+            begun[next_begun, MARK_TIME], begun[next_begun, MARK_NAME] = time, rows[here, by]
+            begun[next_begun, MARK_START], begun[next_begun, MARK_POSITION] = time, at
         ends, starts, event = ends + has_ended, starts + has_started, event + 1
-        if steps.shape[0]:
-            steps[step, STEP_TIME], steps[step, PLACE] = time + delay * has_started, written
-            steps[step, STEP_NAME], steps[step, STEP_START] = rows[written, by], rows[written, START]
-            steps[step, LENGTH] = count
-            step += 1
-    progress[COUNT], progress[NEXT_HANDLE], progress[EVENT], progress[STEPS] = count, handles, event, step
-    progress[BEGUN], progress[ENDED] = starts, ends
+        steps[next_step, STEP_TIME], steps[next_step, PLACE] = time + delay * has_started, written
+        steps[next_step, STEP_NAME], steps[next_step, STEP_START] = rows[here, by], start
+        steps[next_step, LENGTH] = count
+    step += event - first
+    progress[:REFUSED] = count, handles, event, step, starts, ends
 
 
 @compiled
@@ -214,10 +216,10 @@ def take_steps(
 ) -> bool:
     """Match ends with open rows; tell whether all events are done, or else there is no room for another open row.
 
-    Steps, starts and ends are written where there is room for them at all, with names that are ids or handles, as
-    ``by`` says; that room is for one more than there are events. Starts count so many ticks later in steps. The handle
-    of a row is the number of its start, if it has one, or else the next one. An end and a start of one row at one
-    instant make an empty period, unless that row was open before.
+    Starts and ends are written where there is room for them at all, and steps always, with names that are ids or
+    handles, as ``by`` says; that room is for one more than there are events. Starts count so many ticks later in steps.
+    The handle of a row is the number of its start, if it has one, or else the next one. An end and a start of one row
+    at one instant make an empty period, unless that row was open before.
     """
     while progress[EVENT] < order.size:
         at, bad = order[progress[EVENT]], progress[REFUSED]
