@@ -12,7 +12,8 @@ import timeloom as tl
 from benchmarks.data.histories import feed
 from benchmarks.measuring import Line, show, side_by_side, timed
 from benchmarks.peers import interval_joins as peers
-from timeloom.kernels.sequenced import dip, dip_merge
+from timeloom.kernels.sequenced.dip import number_rows
+from timeloom.kernels.sequenced.dip_join import count_joined
 
 EVENTS = """
     with events as (select "start" as t, 1 as c, v from t union all select "end", -1, -v from t),
@@ -46,7 +47,7 @@ def sparse(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def dip_join(left: tuple, right: tuple) -> tuple[int, int]:
     """DIP, counting only, as its peers do."""
-    found = dip_merge.count_merged(dip.partition(*left), dip.partition(*right), pairs=True)
+    found = count_joined(number_rows(*left), number_rows(*right))
     return found.results, found.unproductive
 
 
@@ -74,10 +75,10 @@ def joins(sizes: list[int], timeless: int) -> None:
 def paper(rows: int) -> None:
     """The paper's largest history: all work included, and with partitions made beforehand (figures 22c and 22d)."""
     left, right = feed(rows, 1), feed(rows, 2)
-    parts = dip.partition(*left), dip.partition(*right)
-    found = dip_merge.count_merged(*parts, pairs=True)
+    parts = number_rows(*left), number_rows(*right)
+    found = count_joined(*parts)
     ours = timed(partial(dip_join, left, right), 1)
-    merge = timed(partial(dip_merge.count_merged, *parts, pairs=True), 1)
+    merge = timed(partial(count_joined, *parts), 1)
     lines = []
     for name, join in {"timeline index": peers.timeline_index, "sweepline": peers.sweepline}.items():
         pairs, _ = join(left, right)

@@ -6,20 +6,28 @@ from functools import partial
 import numpy as np
 
 from benchmarks.data.statistics import Periods
+from benchmarks.peers import dip_as_printed
 from benchmarks.peers import interval_joins as peers
 from benchmarks.peers.blocks import blocks_of, cost, merged_partitions
 from benchmarks.reproduce.contest import Contest
 from benchmarks.reproduce.figures import Record
-from timeloom.kernels.sequenced import dip, dip_merge
+from timeloom.kernels.sequenced import dip, dip_join
 
 AT_ONCE = 16
-"""Outer partitions that DIP merges at once on disk."""
+"""Outer partitions that DIP merges at once on disk, as printed."""
+
+PRINTED = "DIP, merges as printed"
+"""Groups of outer partitions with each inner one, where ours merges all of both sides."""
 
 Join = Callable[[Periods, Periods], int]
 
 
-def dip_join(left: Periods, right: Periods, m: int = 0) -> int:
-    return dip_merge.count_merged(dip.partition(*left), dip.partition(*right), m, pairs=True).results
+def join_by_dip(left: Periods, right: Periods, m: int = 0) -> int:
+    return dip_join.count_joined(dip.number_rows(*left), dip.number_rows(*right), m).results
+
+
+def printed_join(left: Periods, right: Periods, m: int = dip_as_printed.AT_ONCE) -> int:
+    return dip_as_printed.count_merged(dip.partition(*left), dip.partition(*right), m).results
 
 
 def counted(peer: Callable[..., peers.Counts], left: Periods, right: Periods) -> int:
@@ -27,7 +35,7 @@ def counted(peer: Callable[..., peers.Counts], left: Periods, right: Periods) ->
 
 
 JOINS: dict[str, Join] = {
-    "DIP": dip_join,
+    "DIP": join_by_dip,
     "Sweep": partial(counted, partial(peers.sweepline, scattered=True)),
     "TimeLine": partial(counted, peers.timeline_index),
     "SM": partial(counted, peers.sort_merge),
@@ -41,8 +49,8 @@ def comparisons(left: Periods, right: Periods, names: tuple[str, ...]) -> dict[s
     """Comparisons that found nothing."""
     ways = {"SM": peers.sort_merge, "OIP": peers.overlap_partitions, "Sweep": peers.sweepline}
     found = {name: ways[name](left, right)[1] for name in names if name in ways}
-    merged = dip_merge.count_merged(dip.partition(*left), dip.partition(*right), pairs=True)
-    return {"DIP": merged.unproductive, **found}
+    joined = dip_join.count_joined(dip.number_rows(*left), dip.number_rows(*right))
+    return {"DIP": joined.unproductive, **found}
 
 
 def pool_room(left: Periods, right: Periods) -> int:
@@ -51,7 +59,10 @@ def pool_room(left: Periods, right: Periods) -> int:
 
 
 def blocks(left: Periods, right: Periods, names: tuple[str, ...], *, roomy: bool = False) -> dict[str, int]:
-    """What a join fetches and writes, with little memory or with room for all of the data; all answer alike."""
+    """What a join fetches and writes, with little memory or with room for all of the data; all answer alike.
+
+    Our merge reads the rows of either side once, in the order of their starts, and keeps a row of each partition.
+    """
     everything = blocks_of(left[0].size) + blocks_of(right[0].size)
     room = 2 * everything if roomy else pool_room(left, right)
     ways = {
@@ -61,7 +72,7 @@ def blocks(left: Periods, right: Periods, names: tuple[str, ...], *, roomy: bool
         "OIP": peers.overlap_partitions,
     }
     parts = dip.partition(*left), dip.partition(*right)
-    found, pairs = {"DIP": merged_partitions(*parts, AT_ONCE, room)}, dip_join(left, right)
+    found, pairs = {"DIP": everything, PRINTED: merged_partitions(*parts, AT_ONCE, room)}, join_by_dip(left, right)
     for name in names:
         if name == "Align":
             found[name] = peers.alignment_blocks(left, right, room)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.peers import aggregates, forward_scan, interval_joins, leung_muntz, tree_sweep
+from benchmarks.peers import aggregates, dip_as_printed, forward_scan, interval_joins, leung_muntz, tree_sweep
 from benchmarks.peers.active_sets import churned, scan_gapless, scan_linked, scan_tree
 from benchmarks.peers.blocks import FETCHED, merged_partitions, pool_of, touch
 from benchmarks.peers.iejoin import CONDITIONS, InequalityJoins
@@ -11,8 +11,10 @@ from benchmarks.peers.treap import LEFT, NONE, after, insert, insert_last, outer
 from reference import relations, sequenced
 from timeloom.kernels.sequenced.dip import partition
 from timeloom.model.names import relation
+from tree import worked_examples
 
 SEEDS = range(25)
+DIP_CASES = worked_examples("dip")
 
 
 def periods(random, most=14, domain=12):
@@ -44,6 +46,36 @@ def test_joins_count_the_pairs_of_the_reference(join):
             pool = interval_joins.disk(left, right, 2)
             assert getattr(interval_joins, join)(left, right, pool)[0] == pairs
             assert pool.counts[FETCHED] >= 1
+
+
+@pytest.mark.parametrize("m", [1, 2, 16])
+def test_merges_as_printed_count_the_pairs_of_the_reference_within_their_bound(m):
+    for seed in SEEDS:
+        left, right = sides(seed)
+        parts = partition(*left), partition(*right)
+        found = dip_as_printed.count_merged(*parts, m)
+        assert found.results == len(expected(left, right, relations.intersects))
+        assert found.unproductive <= parts[1].depth * left[0].size + parts[0].depth * right[0].size
+
+
+def named_columns(rows):
+    return np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+
+
+def test_comparisons_of_the_running_example():
+    example = DIP_CASES["DIP-fig1-relations"]["input"]
+    found = dip_as_printed.count_merged(*(partition(*named_columns(example[side])) for side in ("R", "S")))
+    wanted = DIP_CASES["DIP-ex2-merge"]["expected"]
+    assert (found.comparisons, found.unproductive) == (wanted["total"], wanted["unproductive"])
+    sort_merge = sequenced.sort_merge([row[1:3] for row in example["R"]], [row[1:3] for row in example["S"]])
+    assert sort_merge == DIP_CASES["DIP-fig2-sortmerge"]["expected"]["per_outer"]
+    assert (sum(sort_merge), found.comparisons) == (29, 22)
+
+
+def test_lemma_5_needs_its_factor_of_two():
+    case = DIP_CASES["DIP-lemma5"]
+    found = dip_as_printed.count_merged(*(partition(*named_columns(case["input"][side])) for side in ("R", "S")))
+    assert found.unproductive == case["expected"]["unproductive"] > case["expected"]["printed_bound"]
 
 
 def test_alignment_finds_the_pieces_of_the_reference():

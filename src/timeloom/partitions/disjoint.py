@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.aggregates.dip import joined_periods
 from timeloom.kernels.order import Positions, Ticks
+from timeloom.kernels.sequenced.dip_join import join_pages
 from timeloom.kernels.sequenced.dip_merge import Counters, Page, merge_pages
 from timeloom.kernels.sequenced.dip_outer import outer_pages
 from timeloom.partitions.growing import Assigned, Growing
@@ -167,7 +168,7 @@ def _batches(left: Assigned, right: Assigned, how: str, m: int | None, rows: int
             counters=counters,
         )
         return
-    yield from merge_pages(left.partitions, right.partitions, m or 0, pairs=True, most=rows, counters=counters)
+    yield from join_pages(left.numbered, right.numbered, m or 0, most=rows, counters=counters)
     if keep_left:
         yield from _alone(left, right, m, rows, counters)
     if keep_right:
@@ -176,7 +177,7 @@ def _batches(left: Assigned, right: Assigned, how: str, m: int | None, rows: int
 
 
 def _alone(left: Assigned, right: Assigned, m: int | None, rows: int, counters: Counters) -> Iterator[Page]:
-    for page in merge_pages(left.partitions, right.one_list, m or 0, pairs=False, most=rows, counters=counters):
+    for page in merge_pages(left.partitions, right.one_list, m or 0, most=rows, counters=counters):
         yield page._replace(inner=np.full(page.outer.size, -1, np.int32))
 
 

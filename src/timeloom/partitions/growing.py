@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from timeloom.kernels.order import Positions, Ticks, sort
-from timeloom.kernels.sequenced.dip import Partitions, assign_on, lay_out
+from timeloom.kernels.sequenced.dip import Numbered, Partitions, assign_on, lay_out
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Assigned:
         starts, ends, rows = np.empty_like(self.starts), np.empty_like(self.ends), np.empty_like(self.rows)
         lay_out(self.number, self.starts, self.ends, self.rows, offsets[:-1].copy(), starts, ends, rows)
         return Partitions(starts, ends, rows, offsets)
+
+    @property
+    def numbered(self) -> Numbered:
+        """The rows by start with their partitions: what joins take."""
+        return Numbered(self.starts, self.ends, self.rows, self.number, self.count)
 
     @cached_property
     def one_list(self) -> Partitions:

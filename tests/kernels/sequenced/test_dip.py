@@ -11,7 +11,7 @@ from drawing import periods
 from reference import sequenced as reference
 from timeloom.kernels.aggregates import dip as dip_aggregate
 from timeloom.kernels.aggregates.timeline import members
-from timeloom.kernels.sequenced import dip, dip_full, dip_merge
+from timeloom.kernels.sequenced import dip, dip_full, dip_join, dip_merge
 from timeloom.model.ticks import FOREVER
 from tree import worked_examples
 
@@ -67,19 +67,9 @@ def test_partitions_are_disjoint_and_minimal(rows):
         assert all(rows[a][1] <= rows[b][0] for a, b in itertools.pairwise(part))
 
 
-def test_comparisons_of_the_running_example():
-    left, right = named_columns(EXAMPLE["R"]), named_columns(EXAMPLE["S"])
-    found = dip_merge.join(*left, *right)
-    expected = CASES["DIP-ex2-merge"]["expected"]
-    assert (found.comparisons, found.unproductive) == (expected["total"], expected["unproductive"])
-    sort_merge = reference.sort_merge([row[1:3] for row in EXAMPLE["R"]], [row[1:3] for row in EXAMPLE["S"]])
-    assert sort_merge == CASES["DIP-fig2-sortmerge"]["expected"]["per_outer"]
-    assert (sum(sort_merge), found.comparisons) == (29, 22)
-
-
 def test_join_of_figure_10():
     left, right = EXAMPLE["R"], EXAMPLE["S"]
-    found = pairs(dip_merge.join(*named_columns(left), *named_columns(right)))
+    found = pairs(dip_join.join(*named_columns(left), *named_columns(right)))
     rows = [
         [left[r][0], right[s][0], start, end, left[r][3], right[s][3], left[r][4] - right[s][4]]
         for r, s, start, end in found
@@ -118,12 +108,6 @@ def test_leads(case):
     assert pieces(found) == [(0, bounds.get(start, start), bounds.get(end, end)) for start, end in leads]
 
 
-def test_lemma_5_needs_its_factor_of_two():
-    case = CASES["DIP-lemma5"]
-    found = dip_merge.join(*named_columns(case["input"]["R"]), *named_columns(case["input"]["S"]))
-    assert found.unproductive == case["expected"]["unproductive"] > case["expected"]["printed_bound"]
-
-
 @pytest.mark.parametrize("case", ["DIP-ex8-foj2", "DIP-fig18-foj3"])
 def test_full_outer_joins_of_partitions(case):
     given_input = CASES[case]["input"]
@@ -151,7 +135,7 @@ def test_worst_case_of_figure_19():
 
 @given(periods(), periods(), st.integers(0, 3))
 def test_join_equals_brute_force_within_its_bound(left, right, m):
-    found = dip_merge.join(*columns(left), *columns(right), m=m)
+    found = dip_join.join(*columns(left), *columns(right), m=m)
     assert pairs(found) == reference.join(left, right)
     outer, inner = reference.depth(left), reference.depth(right)
     assert found.unproductive <= inner * len(left) + outer * len(right)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from drawing import periods
 from reference import sequenced as reference
 from timeloom.kernels.aggregates.dip import dip_timeline, joined_periods
-from timeloom.kernels.sequenced import dip, dip_full, dip_merge, dip_outer
+from timeloom.kernels.sequenced import dip, dip_full, dip_join, dip_merge, dip_outer
 
 
 def columns(rows: list) -> tuple[np.ndarray, np.ndarray]:
@@ -29,7 +29,7 @@ def nested(rows: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_join_of_all_with_all_works_in_proportion_to_its_pairs(overlapping, m):
     for rows in (20, 40, 80):
         sides = overlapping(rows)
-        found = dip_merge.join(*sides, *sides, m=m)
+        found = dip_join.join(*sides, *sides, m=m)
         assert found.outer.size == rows * rows
         assert found.comparisons + found.moved <= 4 * rows * rows
 
@@ -53,9 +53,11 @@ def test_a_full_outer_join_of_all_with_all_works_in_proportion_to_its_pairs(over
 
 @given(periods(), periods(), st.integers(1, 5), st.integers(0, 3), st.booleans())
 def test_pages_hold_what_the_whole_has_however_small_they_are(left, right, most, m, pairs):
-    outer = dip.partition(*columns(left))
-    inner = dip.partition(*columns(right)) if pairs else dip_merge.one_list(*columns(right))
-    pages = list(dip_merge.merge_pages(outer, inner, m, pairs=pairs, most=most))
+    outer = dip.number_rows(*columns(left))
+    if pairs:
+        pages = list(dip_join.join_pages(outer, dip.number_rows(*columns(right)), m, most=most))
+    else:
+        pages = list(dip_merge.merge_pages(outer.laid_out(), dip_merge.one_list(*columns(right)), m, most=most))
     assert all(0 < page.outer.size <= most for page in pages)
     found = [row for page in pages for row in zip(*(column.tolist() for column in page), strict=True)]
     if pairs:

@@ -29,7 +29,7 @@ def merge_facts(left: tuple[Ticks, Ticks], right: tuple[Ticks, Ticks], m: int | 
     """
     depth, inner_depth = depth_of(*left), depth_of(*right) if pairs else 1
     in_vain = inner_depth * left[0].size + depth * (right[0].size + (not pairs))
-    facts = {"depth": depth, "m": at_once(depth, m or 0, pairs=pairs), "unproductive comparisons at most": in_vain}
+    facts = {"depth": depth, "m": at_once(depth, m or 0), "unproductive comparisons at most": in_vain}
     return {"depth": depth, "right depth": inner_depth, **facts} if pairs else facts
 
 

@@ -16,7 +16,8 @@ from timeloom.kernels import order
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.sequenced import difference as sequenced
 from timeloom.kernels.sequenced import dip_merge
-from timeloom.kernels.sequenced.dip import Partitions, partition
+from timeloom.kernels.sequenced.dip import Numbered, Partitions, number_rows, partition
+from timeloom.kernels.sequenced.dip_join import join_pages
 from timeloom.kernels.sequenced.dip_outer import outer_pages
 from timeloom.model.box import Box
 from timeloom.model.names import relation
@@ -90,13 +91,17 @@ class TwoSides:
         yield from (self._unfolded(page) for page in pages)
 
     @cached_property
+    def numbered(self) -> Numbered:
+        """The left side by start, with the partition of each row."""
+        return number_rows(*self.positions[0])
+
+    @cached_property
     def partitions(self) -> Partitions:
         """The left side without overlaps."""
-        return partition(*self.positions[0])
+        return self.numbered.laid_out()
 
     def _merged(self, rows: int, m: int) -> Iterator[Shared]:
-        inner = partition(*self.positions[1])
-        for page in dip_merge.merge_pages(self.partitions, inner, m, pairs=True, most=rows):
+        for page in join_pages(self.numbered, number_rows(*self.positions[1]), m, most=rows):
             yield self._unfolded(page)
 
     def _unfolded(self, page: dip_merge.Page) -> Shared:
@@ -140,7 +145,7 @@ class TwoSides:
         mine, others = self.positions[::-1] if flip else self.positions
         if algorithm == "dip":
             outer = partition(*mine) if flip else self.partitions
-            found = dip_merge.merged(outer, dip_merge.one_list(*others), m, pairs=False)
+            found = dip_merge.merged(outer, dip_merge.one_list(*others), m)
             by_row = np.argsort(found.outer, kind="stable")
             pieces = sequenced.Pieces(found.outer[by_row], found.starts[by_row], found.ends[by_row])
         else:

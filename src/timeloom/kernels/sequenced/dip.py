@@ -8,6 +8,24 @@ from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks, sort
 
 
+class Numbered(NamedTuple):
+    """Rows in ascending order of start, with the number of the partition of each, out of ``depth``.
+
+    ``rows`` are the positions in the input.
+    """
+
+    starts: Ticks
+    ends: Ticks
+    rows: Positions
+    number: Positions
+    depth: int
+
+    def laid_out(self) -> "Partitions":
+        """The same rows partition by partition."""
+        order, offsets = gather(self.number, self.depth)
+        return Partitions(self.starts[order], self.ends[order], self.rows[order], offsets)
+
+
 class Partitions(NamedTuple):
     """Rows laid out partition by partition; partition p is the stretch ``offsets[p]:offsets[p + 1]``.
 
@@ -27,11 +45,13 @@ class Partitions(NamedTuple):
 
 def partition(starts: Ticks, ends: Ticks) -> Partitions:
     """Cut rows into the minimum number of partitions without overlap (algorithm CreateDIP)."""
-    by_start = sort(starts)
-    ends = ends[by_start.ids]
-    number, count = assign(by_start.values, ends)
-    order, offsets = gather(number, count)
-    return Partitions(by_start.values[order], ends[order], by_start.ids[order], offsets)
+    return number_rows(starts, ends).laid_out()
+
+
+def number_rows(starts: Ticks, ends: Ticks) -> Numbered:
+    """The same without laying the partitions out."""
+    by_start = sort(starts, 1, ends)
+    return Numbered(by_start.values, by_start.beside, by_start.ids, *assign(by_start.values, by_start.beside))
 
 
 @compiled

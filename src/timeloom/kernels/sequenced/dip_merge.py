@@ -1,6 +1,6 @@
-"""DIPMerge: join and anti-join of disjoint partitions in one scan without backtracking (DIP paper, section 7)."""
+"""DIPMerge: anti-joins of disjoint partitions in one scan without backtracking (DIP paper, section 7)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,14 +8,11 @@ import numpy as np
 
 from timeloom.kernels.order import Positions, Ticks, sort
 from timeloom.kernels.sequenced.dip import Partitions, partition
-from timeloom.kernels.sequenced.dip_steps import COMPARISONS, GROUP, Lanes, join_on, leads_on
+from timeloom.kernels.sequenced.dip_steps import COMPARISONS, GROUP, Lanes, leads_on
 
-JOINED_AT_ONCE = 16
-"""Outer partitions that a join merges at once unless asked otherwise: while rows of one are on their way, the processor
-works on the others, and all of them stay in its cache."""
-
-PASSED_AT_ONCE = 1 << 14
-"""The same of an anti-join, which goes through the whole inner side for each group: the fewer groups, the better."""
+AT_ONCE = 1 << 14
+"""Outer partitions that are merged at once unless asked otherwise. The whole inner side is gone through for each group:
+the fewer groups, the better, as long as the cache holds the current rows."""
 
 PAGE = 1 << 20
 FIRST_PAGE = 1 << 12
@@ -83,14 +80,6 @@ class Merged(NamedTuple):
     moved: int = 0
 
 
-def join(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, right_ends: Ticks, m: int = 0) -> Merged:
-    """Sequenced join: every group of m outer partitions is merged with each inner partition (equation 1).
-
-    With ``m=0`` as many as are good for the cache are merged at once.
-    """
-    return merged(partition(left_starts, left_ends), partition(right_starts, right_ends), m, pairs=True)
-
-
 def antijoin(
     left_starts: Ticks,
     left_ends: Ticks,
@@ -105,7 +94,7 @@ def antijoin(
     otherwise a row that ends within the inner row is passed at once, as in its algorithm 2. Both give the same pieces.
     """
     inner = one_list(right_starts, right_ends)
-    return merged(partition(left_starts, left_ends), inner, m, pairs=False, to_lead=to_lead)
+    return merged(partition(left_starts, left_ends), inner, m, to_lead=to_lead)
 
 
 def one_list(starts: Ticks, ends: Ticks) -> Partitions:
@@ -114,17 +103,22 @@ def one_list(starts: Ticks, ends: Ticks) -> Partitions:
     return Partitions(by_start.values, by_start.beside, by_start.ids, np.array([0, starts.size], np.int32))
 
 
-def at_once(depth: int, m: int = 0, *, pairs: bool) -> int:
+def at_once(depth: int, m: int = 0) -> int:
     """How many of so many partitions are merged at once if m is asked for; 0 leaves it to us."""
-    return max(1, min(depth, m or (JOINED_AT_ONCE if pairs else PASSED_AT_ONCE)))
+    return max(1, min(depth, m or AT_ONCE))
 
 
-def merged(outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead: bool = False) -> Merged:
+def merged(outer: Partitions, inner: Partitions, m: int, *, to_lead: bool = False) -> Merged:
     """All results of a merge."""
     counters = Counters()
-    pages = list(merge_pages(outer, inner, m, pairs=pairs, to_lead=to_lead, counters=counters))
+    return together(merge_pages(outer, inner, m, to_lead=to_lead, counters=counters), counters)
+
+
+def together(pages: Iterable[Page], counters: Counters) -> Merged:
+    """Pages as one, and what was counted while they were made."""
+    held = list(pages)
     whole, at = Page.room(counters.results), 0
-    for page in pages:
+    for page in held:
         part = slice(at, at + page.outer.size)
         whole.outer[part], whole.inner[part] = page.outer, page.inner
         whole.starts[part], whole.ends[part] = page.starts, page.ends
@@ -137,48 +131,18 @@ def merge_pages(
     inner: Partitions,
     m: int = 0,
     *,
-    pairs: bool,
     to_lead: bool = False,
     most: int = PAGE,
     counters: Counters | None = None,
 ) -> Iterator[Page]:
-    """Merge each group of m outer partitions with each inner one; results leave in pages of at most ``most``."""
-    merge = Merge(outer, inner, min(most, at_once(outer.depth, m, pairs=pairs)), pairs=pairs, to_lead=to_lead)
-    counters, room = counters or Counters(), max(min(most, FIRST_PAGE), merge.lanes.at.size)
-    while not merge.done:
+    """Merge each group of m outer partitions with the leads of an inner list, in pages of at most ``most`` results."""
+    state, lanes = np.zeros(8, np.int64), Lanes.room(at_once(outer.depth, m))
+    counters, room = counters or Counters(), min(most, FIRST_PAGE)
+    while int(state[GROUP]) < outer.depth:
         page = Page.room(room)
-        written = merge.on(page)
-        counters.add(merge.state[COMPARISONS:], written)
+        written = leads_on(outer, inner, to_lead, state, lanes, *page)
+        counters.add(state[COMPARISONS:], written)
         if written:
             page = page.first(written)
-            inner_rows = inner.rows[page.inner] if pairs else page.inner
-            yield page._replace(outer=outer.rows[page.outer], inner=inner_rows)
+            yield page._replace(outer=outer.rows[page.outer])
         room = most
-
-
-def count_merged(outer: Partitions, inner: Partitions, m: int = 0, *, pairs: bool) -> Counters:
-    """What a merge would find and do; no result is written."""
-    counters, merge = Counters(), Merge(outer, inner, at_once(outer.depth, m, pairs=pairs), pairs=pairs)
-    if not merge.done:
-        found = merge.on(Page.room(0))
-        counters.add(merge.state[COMPARISONS:], found)
-    return counters
-
-
-class Merge:
-    """A merge that is under way: how far it has come, and what it has counted."""
-
-    def __init__(self, outer: Partitions, inner: Partitions, m: int, *, pairs: bool, to_lead: bool = False) -> None:
-        self.outer, self.inner, self.pairs, self.to_lead = outer, inner, pairs, to_lead
-        self.state, self.lanes = np.zeros(9, np.int64), Lanes.room(m)
-
-    @property
-    def done(self) -> bool:
-        """Whether every group has been merged with every inner partition."""
-        return not self.inner.depth or int(self.state[GROUP]) >= self.outer.depth
-
-    def on(self, page: Page) -> int:
-        """Go on until all is done or the page has no room for what may come next; how much was found."""
-        if self.pairs:
-            return join_on(self.outer, self.inner, self.state, self.lanes, *page)
-        return leads_on(self.outer, self.inner, self.to_lead, self.state, self.lanes, *page)
