@@ -173,3 +173,8 @@ def drawn(periods: Periods) -> dict[str, float]:
         "mean": float(lengths.mean()),
         "points": distinct(np.concatenate([starts, ends])).size,
     }
+
+
+def shares(wanted: Statistics) -> dict[str, float]:
+    """The statistics of data that are drawn, as shares of those that were wanted."""
+    return {key: value / getattr(wanted, key) for key, value in drawn(wanted.draw()).items()}

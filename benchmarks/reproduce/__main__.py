@@ -17,7 +17,7 @@ from benchmarks.reproduce.figures import PAPERS, SCALES, Figure
 from benchmarks.reproduce.machine import machine
 from benchmarks.reproduce.page import page, reason
 from benchmarks.reproduce.registry import chosen
-from benchmarks.reproduce.running import measure, run_all
+from benchmarks.reproduce.running import measure, run_all, state_of_code
 
 OUTPUT = Path("out/reproduction")
 
@@ -33,7 +33,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--evidence", type=Path, metavar="docs/evidence.md", help="write the summary into this page, too"
     )
-    parser.add_argument("--list", action="store_true", help="name the figures, and run nothing")
+    parser.add_argument("--list", action="store_true", help="name the figures with the state of their code")
     parser.add_argument("--alone", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -43,7 +43,8 @@ def main() -> None:
     figures = chosen(asked.paper, asked.figure)
     if asked.list:
         for figure in figures:
-            print(f"{figure.paper:<12} {figure.number:<10} {figure.title}")
+            state = state_of_code(figure.run.__module__)[: evidence.STATE]
+            print(f"{figure.paper:<12} {figure.number:<10} {state}  {figure.title}")
     elif asked.alone:
         asked.alone.write_text(json.dumps(measure(figures[0], asked.scale)))
     else:

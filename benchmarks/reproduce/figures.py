@@ -88,6 +88,15 @@ class Record:
         return {**asdict(self), "verdict": self.verdict}
 
 
+def judge_statistics(record: Record, table: str, drawn: Mapping[str, Mapping[str, float]]) -> None:
+    """How near data are to a table of the paper: each statistic as a share of the one that the table has."""
+    for name, shares in drawn.items():
+        for key, share in shares.items():
+            record.point(name, key, share)
+    worst = max(abs(share - 1) for shares in drawn.values() for share in shares.values())
+    record.finding("data have the table's statistics", table, f"within {worst:.1%}", worst < 0.05)
+
+
 def times(ratio: float) -> str:
     """A ratio as people read it."""
     return f"{ratio:.2g} x" if ratio < 10 else f"{ratio:,.0f} x"

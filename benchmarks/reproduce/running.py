@@ -1,6 +1,7 @@
 """Experiments one after the other, each in a process of its own; results are kept, so that a run can go on."""
 
 import ast
+import datetime
 import hashlib
 import json
 import subprocess
@@ -49,8 +50,14 @@ def measure(figure: Figure, scale: str) -> dict[str, Any]:
     """Run one experiment in this process."""
     record, began = Record(), time.perf_counter()
     figure.run(record, figure.sizes[scale])
-    spent = time.perf_counter() - began
-    return {**record.as_json(), "scale": scale, "spent": round(spent, 2), "code": state_of_code(figure.run.__module__)}
+    spent = round(time.perf_counter() - began, 2)
+    return {**record.as_json(), "scale": scale, "spent": spent, **_made(figure)}
+
+
+def _made(figure: Figure) -> dict[str, str]:
+    """When a result is made, and by which state of the code."""
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M")
+    return {"measured": now, "code": state_of_code(figure.run.__module__)}
 
 
 def kept(figure: Figure, scale: str, folder: Path) -> dict[str, Any] | None:
@@ -76,8 +83,7 @@ def run_alone(figure: Figure, scale: str, folder: Path, minutes: float) -> dict[
     if not told:
         found: dict[str, Any] = json.loads(file.read_text())
         return found
-    code = state_of_code(figure.run.__module__)
-    failed = {**Record(reason=told).as_json(), "verdict": "failed", "scale": scale, "spent": 0, "code": code}
+    failed = {**Record(reason=told).as_json(), "verdict": "failed", "scale": scale, "spent": 0, **_made(figure)}
     file.write_text(json.dumps(failed))
     return failed
 

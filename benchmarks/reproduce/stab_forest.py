@@ -20,7 +20,7 @@ from benchmarks.data.events import (
     unrest,
 )
 from benchmarks.reproduce.contest import Contest, pairs
-from benchmarks.reproduce.figures import Axis, Record, figure
+from benchmarks.reproduce.figures import Axis, Record, figure, judge_statistics
 from timeloom.kernels.joins.skip_join import forward_scan
 from timeloom.kernels.order import distinct
 
@@ -70,11 +70,7 @@ def data(record: Record, size) -> None:
     }
     days, ended = unrest()
     also = {"longest": (ended - days - 1).max() / LONGEST_UNREST, "events": days.size / UNREST}
-    for name, found in (("flights", shares), ("civil unrest", also)):
-        for key, share in found.items():
-            record.point(name, key, share)
-    worst = max(abs(share - 1) for share in (*shares.values(), *also.values()))
-    record.finding("data have the table's statistics", "figure 4", f"within {worst:.1%}", worst < 0.05)
+    judge_statistics(record, "figure 4", {"flights": shares, "civil unrest": also})
 
 
 @figure(

@@ -31,27 +31,34 @@ TREES_KEEP = (
     "rows visible on either axis as sets between slides, a stronger competitor that the thesis does not have. "
 )
 PEERS = (BITL, TREES, RTREE, SCAN)
+LATEST = f"{RETROACTIVE}, at the latest system time"
 GROWING = {"tiny": (2_000, 2), "small": (40_000, 4), "full": (1_000_000, 5)}
 
 
 def initial_windows(record: Record, data: list[Orders], names: tuple[str, ...] = PEERS) -> dict[str, float]:
-    """Time of the initial window; the non-retroactive index is asked at the latest system time, as all it can be."""
+    """Time of the initial window; the non-retroactive index is asked at the latest system time, as all it can be.
+
+    That window holds more rows than one in the middle of the history, so the retroactive index is asked there, too.
+    """
     spent: dict[str, float] = {}
     for known in data:
         app, half = known.instants // 2, known.latest // 2
         peers = structures(known, names)
-        ways = {RETROACTIVE: partial(initial, index_of(known), half, app)}
+        index = index_of(known)
+        ways = {RETROACTIVE: partial(initial, index, half, app)}
         contest = Contest(ways | {name: partial(peer.initial, half, app) for name, peer in peers.items()})
         present = index_of(known, retroactive=False)
         latest = Contest(
             {
                 PRESENT: partial(initial, present, known.latest, app),
+                LATEST: partial(initial, index, known.latest, app),
                 SCAN: partial(structures(known, (SCAN,))[SCAN].initial, known.latest, app),
             }
         )
         contest.warm()
         latest.warm()
-        spent = contest.race() | {PRESENT: latest.race()[PRESENT]}
+        asked = latest.race()
+        spent = contest.race() | {name: asked[name] for name in (PRESENT, LATEST)}
         for name, seconds in spent.items():
             record.point(name, known.latest, seconds)
     record.checked("all windows hold the rows of a table scan")
@@ -74,7 +81,8 @@ def windows(record: Record, size) -> None:
     spent = initial_windows(record, snapshots(*size))
     record.at_least("BiTL / retroactive BiSW", "10 x", spent[BITL] / spent[RETROACTIVE], 8, 2)
     record.at_least("BiTL / non-retroactive BiSW", "10 x", spent[BITL] / spent[PRESENT], 8, 2)
-    record.at_least("retroactive / non-retroactive", "above 1 x", spent[RETROACTIVE] / spent[PRESENT], 1, 0.8)
+    at_latest = spent[LATEST] / spent[PRESENT]
+    record.at_least("retroactive / non-retroactive, both at the latest system time", "above 1 x", at_latest, 1, 0.8)
     record.at_least("table scan / retroactive BiSW", "above 1 x", spent[SCAN] / spent[RETROACTIVE], 1, 0.5)
 
 
@@ -101,9 +109,7 @@ def mean_slides(known: Orders, at: int, ratio: tuple[int, int], steps: int, name
     few = min(steps, 20)
     wanted = slides(index, at, app, ratio, few)[1]
     for name, peer in structures(known, names).items():
-        told = peer_slides(peer, at, app, ratio, few)[1]
-        if not all(same(list(one), list(other)) for one, other in zip(wanted, told, strict=True)):
-            raise AssertionError(f"{name} slides otherwise")
+        _compare(wanted, peer_slides(peer, at, app, ratio, few)[1], name)
         number = steps if name in (BITL, KEPT) else few
         found[name] = min(float(np.mean(peer_slides(peer, at, app, ratio, number)[0])) for _ in range(3))
     found[RETROACTIVE] = min(float(np.mean(slides(index, at, app, ratio, steps)[0])) for _ in range(3))

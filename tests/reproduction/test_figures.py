@@ -86,13 +86,30 @@ def test_a_figure_that_fails_is_told_as_such(tmp_path):
     assert "there is no figure 'none'" in result["reason"]
 
 
+def evidence_of(folder, figure, result, scale="tiny"):
+    page_of_run = folder / "evidence.md"
+    if not page_of_run.exists():
+        page_of_run.write_text(f"before\n{evidence.BEGIN}\nan old run\n{evidence.END}\nafter\n")
+    evidence.write(page_of_run, [(figure, result)], machine(), scale)
+    return page_of_run.read_text()
+
+
+def test_figures_that_are_run_again_take_the_place_of_their_rows_only(tmp_path):
+    (one,), (other,) = chosen("dip", "example"), chosen("sweeping", "10 and 11")
+    result = measure(one, "tiny")
+    evidence_of(tmp_path, one, {**result, "measured": "yesterday", "code": "1234567890"})
+    evidence_of(tmp_path, other, {**measure(other, "tiny"), "measured": "today", "code": "abcdefabcdef"})
+    text = evidence_of(tmp_path, one, {**result, "measured": "tomorrow", "code": "0123456789"})
+    assert "yesterday" not in text
+    assert "| tomorrow | `01234567` |" in text
+    assert "| today | `abcdefab` |" in text
+    assert "2 figures: 1 not comparable, 1 confirmed" in text
+    assert "today" not in evidence_of(tmp_path, one, result, "small")
+
+
 def test_the_page_of_evidence_has_the_last_run_only(tmp_path):
     (figure,) = chosen("dip", "example")
-    results = [(figure, measure(figure, "tiny"))]
-    page_of_run = tmp_path / "evidence.md"
-    page_of_run.write_text(f"before\n{evidence.BEGIN}\nan old run\n{evidence.END}\nafter\n")
-    evidence.write(page_of_run, results, machine(), "tiny")
-    text = page_of_run.read_text()
+    text = evidence_of(tmp_path, figure, measure(figure, "tiny"))
     assert "an old run" not in text
     assert text.startswith("before")
     assert text.endswith("after\n")
