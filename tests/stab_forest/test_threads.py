@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from threads.stab_forest import stress
 from timeloom import InvalidInputError, StabForest, UsageError
-from timeloom.stab_forest import persistence, sharing
+from timeloom.stab_forest import journal, persistence, sharing
 from timeloom.streaming import LiveForest
 
 
@@ -201,16 +201,16 @@ def test_no_record_is_lost_when_many_save_incrementally(tmp_path):
 
 
 def test_a_file_that_is_replaced_while_it_is_loaded_is_read_again(tmp_path, monkeypatch):
-    path, real_records = tmp_path / "f.idx", persistence.records
+    path, real_records = tmp_path / "f.idx", journal.records
     forest = StabForest.build([1, 2], [5, 9])
     forest.save(path, incremental=True)
     forest.append(3, 4)
     forest.save(path, incremental=True)
 
-    def records(journal):
+    def records(log):
         monkeypatch.setattr(persistence, "records", real_records)
         forest.save(path)
-        return real_records(journal)
+        return real_records(log)
 
     monkeypatch.setattr(persistence, "records", records)
     loaded = StabForest.load(path)
