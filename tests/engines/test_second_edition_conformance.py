@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 import timeloom as tl
 import timeloom.accessors
@@ -101,3 +102,17 @@ def test_invalid_rows_and_methods(spark):
     assert sorted(found.rejected.toArrow()["reason"].to_pylist()) == ["end is before start", "start is null"]
     faults = sorted(map(repr, frame.timeloom.check(by="key").toArrow().to_pylist()))
     assert faults == sorted(map(repr, tl.check(rows, by="key").to_pylist()))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda rows: tl.coalesce(rows, by="key", max_gap=2),
+        lambda rows: tl.temporal_aggregate(rows, {"n": "count", "mean": ("x", "time_avg")}, by="key", every=7),
+    ],
+)
+def test_columns_that_no_result_needs_are_not_read(spark, call):
+    rows = drawn_rows(1)
+    frame = spark.createDataFrame(rows).repartition(3).withColumn("other", F.expr("cast(raise_error('read') as int)"))
+    found = call(frame).toArrow().to_pylist()
+    assert sorted(map(repr, found)) == sorted(map(repr, call(rows).to_pylist()))

@@ -139,6 +139,60 @@ def test_many_rows_are_matched_as_few_are(ordered, wide):
     assert one.to_pandas().equals(first.drop_duplicates("n").reset_index(drop=True))
 
 
+@pytest.mark.parametrize("longest", [40, 5_000])
+@pytest.mark.parametrize("direction", ["both", "backward", "forward"])
+def test_the_nearest_of_many_rows_is_the_first_of_several(longest, direction):
+    draw = np.random.default_rng(longest)
+
+    def many(name):
+        starts = draw.integers(0, 3_000_000, 300_000)
+        lengths, keys = draw.integers(1, longest, 300_000), np.repeat(["a", "b", "c"], 100_000)
+        return pa.table({name: np.arange(300_000), "start": starts, "end": starts + lengths, "key": keys})
+
+    left, right = many("l"), many("r")
+    options = {"on": "key", "direction": direction, "max_distance": 8, "columns": ["l", "r", "distance"]}
+    one, two = (tl.nearest(left, right, k, **options) for k in (1, 2))
+    firsts = np.flatnonzero(np.diff(two["l"].to_numpy(), prepend=-1))
+    assert one.equals(two.take(firsts).combine_chunks())
+
+
+def test_keys_in_runs_are_those_of_each_row():
+    names = np.repeat([f"chr{at}" for at in range(40)] * 2, 500)
+    left = pa.table({"l": np.arange(40_000), "at": np.arange(40_000), "key": pa.array(names, mask=names == "chr7")})
+    right = left.rename_columns(["r", "at", "key"])
+    shuffled = right.take(np.random.default_rng(1).permutation(40_000))
+    expected = [None if name == "chr7" else at for at, name in enumerate(names)]
+    for one, other in ((left, right), (left, shuffled), (left.take(shuffled["r"]), right)):
+        found = tl.as_of(one, other, on="key").sort_by("l")
+        assert found["r"].to_pylist() == expected
+
+
+def test_one_key_tells_nothing_apart_unless_rows_lack_it():
+    left = pa.table({"at": [5, 9, 2], "key": ["a", None, "a"]})
+    right = pa.table({"r": [1, 2], "at": [4, 8], "key": ["a", "a"]})
+    assert tl.as_of(left, right, on="key")["r"].to_pylist() == [1, None, None]
+    full = left.set_column(1, "key", pa.array(["a", "a", "a"]))
+    assert tl.as_of(full, right, on="key")["r"].to_pylist() == [1, 2, None]
+    assert tl.as_of(full, right.set_column(2, "key", pa.array(["b", "b"])), on="key")["r"].to_pylist() == [None] * 3
+
+
+def test_instants_at_the_last_tick_and_of_no_value_are_told_of():
+    rows = pa.table({"at": [1, 2**63 - 1]})
+    fine = pa.table({"at": [1]})
+    with pytest.raises(tl.InvalidInputError, match="at is the last tick of all"):
+        tl.as_of(rows, fine)
+    found = tl.as_of(pa.table({"at": [3, None]}), fine, on_invalid="quarantine", columns=["at_right"])
+    assert found.result["at_right"].to_pylist() == [1]
+    assert found.rejected["reason"].to_pylist() == ["at is null"]
+
+
+def test_of_two_faulty_tables_the_left_one_is_told_of():
+    rows = pa.table({"at": pa.array([None] * 20_000, pa.int64())})
+    for _ in range(5):
+        with pytest.raises(tl.InvalidInputError, match="20000 of 20000 rows of the left table"):
+            tl.as_of(rows, rows)
+
+
 def test_far_ticks_and_open_ends():
     low, high = -(2**63), 2**63 - 2
     left = pa.table({"start": [low, high], "end": pa.array([low + 1, None], pa.int64())})

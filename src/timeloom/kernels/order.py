@@ -28,8 +28,20 @@ SMALL = 2**18
 COARSE = 9
 """The first round has 2**COARSE buckets."""
 
+ROUGH = 14
+"""What is looked up is brought into 2**ROUGH stretches: so short that they stay in the first cache."""
+
 LONG = 48
 """Buckets of more rows are sorted by merging."""
+
+HUGE = 1 << 22
+"""From so many bytes on NumPy asks for huge pages."""
+
+TRIED = 4096
+"""So many rows tell whether a column is nearly in order."""
+
+NEAR = 2
+"""By so many rows, on average, rows of a column that is nearly in order may have to move."""
 
 FEW = 4
 """So many values are compared with another one, whether they need be or not."""
@@ -96,8 +108,17 @@ class Rows(NamedTuple):
 
     @classmethod
     def like(cls, column: Ticks, beside: Ticks) -> "Rows":
-        """Room from NumPy, which asks for huge pages; memory that a kernel takes costs a page fault every 4 KiB."""
-        return cls(np.empty(column.size, np.int64), np.empty(column.size, np.int32), np.empty(beside.size, np.int64))
+        """Room for as many rows."""
+        return cls(room(column.size, np.int64), room(column.size, np.int32), room(beside.size, np.int64))
+
+
+def room(size: int, kind: "type[Whole]") -> "NDArray[Whole]":
+    """An array from NumPy, which asks for huge pages from HUGE bytes on, so half as much and more is rounded up.
+
+    Memory that a kernel takes, and less of it, costs a page fault every 4 KiB, which takes longer than to write it.
+    """
+    least = HUGE // np.dtype(kind).itemsize
+    return np.empty(max(size, least) if 2 * size >= least else size, kind)[:size]
 
 
 def distinct(values: "NDArray[Whole]") -> "NDArray[Whole]":
@@ -154,7 +175,7 @@ def scatter_twice(
     """
     wide = ((buckets - 1) >> fine) + 1
     rough, heads = scatter_by_rows(column, beside, base, shift + fine, wide, threads)
-    rows, offsets = Rows.like(column, beside), np.empty(buckets + 1, np.int32)
+    rows, offsets = Rows.like(column, beside), room(buckets + 1, np.int32)
     offsets[buckets] = column.size
     inner = [column.size * part // threads for part in range(1, threads)]
     stretches = pairwise([0, *np.searchsorted(heads[1:-1], inner).tolist(), wide])
@@ -164,17 +185,30 @@ def scatter_twice(
 
 
 def roughly(column: Ticks, like: Order, threads: int) -> tuple[Ticks, Positions]:
-    """A column in the order of another one's coarse buckets, and its rows; empty for rows as they come.
+    """A column in the order of stretches of another one's buckets, and its rows; empty for rows as they come.
 
     Who looks up values of a large column in this order stays within the cache, at less than half the cost of sorting.
     """
     buckets = like.offsets.size - 1
-    fine = max(0, (buckets - 1).bit_length() - COARSE)
+    fine = max(0, (buckets - 1).bit_length() - ROUGH)
     if column.size < SMALL or not fine:
         return sealed(column), np.zeros(0, np.int32)
     wide = ((buckets - 1) >> fine) + 1
     rows, _ = scatter_by_rows(sealed(column), NOTHING, like.base, like.shift + fine, wide, threads)
     return sealed(rows.values), rows.ids
+
+
+def resort(column: Ticks, ids: Positions, threads: int) -> Order:
+    """Sort a column that may be nearly in order, as ends are in the order of starts; ``ids`` are its rows."""
+    few, rows = column[:TRIED].copy(), ids[:TRIED].copy()
+    if insert(few, rows):
+        values, rows = column.copy(), ids.copy()
+        if insert(values, rows):
+            values = sealed(values)
+            base, shift, buckets = grid(values)
+            return Order(values, rows, bucket_offsets(values, base, shift, buckets), base, shift, NOTHING)
+    made = sort(column, threads)
+    return made._replace(ids=ids[made.ids])
 
 
 def scatter_by_rows(
@@ -341,6 +375,25 @@ def settle(values: Ticks, ids: Positions, beside: Ticks, first: int, last: int) 
         values[gap], ids[gap] = value, row
         if carry:
             beside[gap] = carried
+
+
+@compiled
+def insert(values: Ticks, ids: Positions) -> bool:
+    """Sort rows that are nearly in order, equal values in their order; false, half-way, if too many must move."""
+    moved = 0
+    for at in range(1, values.size):
+        value = values[at]
+        if values[at - 1] <= value:
+            continue
+        row, gap = ids[at], at
+        while gap > 0 and values[gap - 1] > value:
+            values[gap], ids[gap] = values[gap - 1], ids[gap - 1]
+            gap -= 1
+        values[gap], ids[gap] = value, row
+        moved += at - gap
+        if moved > NEAR * (at + LONG):
+            return False
+    return True
 
 
 @compiled

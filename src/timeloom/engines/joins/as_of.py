@@ -28,7 +28,7 @@ class Matched(NamedTuple):
 
 def as_of_tables(left: object, right: object, request: AsOfRequest, threads: int) -> Matched:
     """Give each left row the right row that is in force at its instant."""
-    tables = TwoTables(left, right, request)
+    tables = TwoTables(left, right, request, threads, instants=True)
     threads = worth(threads, tables.rows)
     layout = joined_columns(
         tables.left.table.column_names,

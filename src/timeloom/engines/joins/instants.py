@@ -136,7 +136,7 @@ class LookUp:
 
     def partners(self, direction: str, exact: bool) -> Rows:
         """The partner of each left row, or NO_ROW."""
-        found = np.empty(self.left.size, np.int32)
+        found = order.room(self.left.size, np.int32)
         look = partial(kernel.look_up, self.right, self.left, self.rows, self.width)
         parts = chunks(self.left.size, self.threads)
         in_parallel([partial(look, part, direction == "backward", exact, found) for part in parts], self.threads)

@@ -18,6 +18,7 @@ Ticks = NDArray[np.int64]
 
 _ROOM = 2**62
 _WRAP = 2**63
+_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,15 @@ class Fold:
 
     def points(self, ticks: Ticks, keys: Keys) -> Ticks:
         """Place points of time: every tick here must be one that the fold was made from."""
-        found = self._origin(keys)
         if self.distinct is not None or (ticks.size and int(ticks.max()) > self.top):
-            found += self._at_least(ticks)
-            return found
-        # Sums may leave int64 on the way and come back, so that no other column of this length is needed.
-        found += ticks
-        found += (1 - self.base + _WRAP) % (2 * _WRAP) - _WRAP
+            return self._origin(keys) + self._at_least(ticks)
+        # Sums may leave int64 on the way and come back; a block at a time stays within the cache meanwhile.
+        found, above = np.empty(ticks.size, np.int64), (1 - self.base + _WRAP) % (2 * _WRAP) - _WRAP
+        for first in range(0, ticks.size, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            part = np.multiply(keys[block], self.width, out=found[block])
+            part += ticks[block]
+            part += above
         return found
 
     def ranges(self, low: Ticks, high: Ticks, keys: Keys) -> tuple[Ticks, Ticks]:

@@ -15,6 +15,7 @@ from timeloom.engines.tables.overlap import span_column
 from timeloom.engines.tables.value_order import Settle, as_they_come, by_values, periods_by_values
 from timeloom.kernels.neighbours import nearest as kernel
 from timeloom.kernels.neighbours.nearest import BACKWARD, FORWARD, SHARING
+from timeloom.kernels.order import room
 from timeloom.model.naming import joined_columns
 from timeloom.model.neighbours import NearestRequest, distance_ticks
 from timeloom.model.ticks import MAX_TICK
@@ -30,7 +31,7 @@ Found = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 def nearest_tables(left: object, right: object, request: NearestRequest, threads: int) -> Matched:
     """Find the k nearest right rows of each left row."""
-    tables = TwoTables(left, right, request)
+    tables = TwoTables(left, right, request, threads)
     threads = worth(threads, tables.rows)
     layout = joined_columns(
         tables.left.table.column_names,
@@ -67,15 +68,16 @@ def neighbours(
     settle: Settle = as_they_come,
 ) -> Found:
     """The neighbours of each left row; with ``how="left"`` a row without any has NO_ROW."""
-    problem = Problem.of(left, right, keys, threads)
+    problem, one = Problem.of(left, right, keys, threads), _at_most_one(request)
     problem.sort({(True, False), (False, False)}, beside=True)
     width, ticks = (0, None) if problem.fold is None else (problem.fold.width, problem.fold.distinct)
-    walk = kernel.order_of(periods_by_values(problem.orders[(True, False)], settle), width, ticks, threads)
+    by_start = periods_by_values(problem.orders[(True, False)], settle)
+    walk = kernel.order_of(by_start, width, ticks, threads, several=not one)
     mine = problem.orders[(False, False)]
     step = walk, mine.values, mine.beside, mine.ids
     keep, kinds = request.how == "left", _KINDS[request.direction]
-    if _at_most_one(request):
-        rows, far = np.empty(len(left), np.int32), np.empty(len(left), np.int64)
+    if one:
+        rows, far = room(len(left), np.int32), room(len(left), np.int64)
         find = partial(kernel.closest, *step)
         in_parallel([partial(find, *part, furthest, kinds, rows, far) for part in chunks(len(left), threads)], threads)
         return _those_with_one(rows, far, keep=keep)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,15 @@ class Source:
             self._whole[name] = whole(self._table[name])
         return self._whole[name]
 
-    def take(self, name: str, rows: pa.Array) -> pa.ChunkedArray:
-        """Rows of a column; null positions give null."""
+    def take(self, name: str, rows: pa.Array, threads: int = 1) -> pa.ChunkedArray:
+        """Rows of a column, in as many pieces as there are threads; null positions give null."""
         column = self.column(name)
-        if len(rows) <= _SLICE:
-            return pa.chunked_array([taken(column, rows, name)], column.type)
-        slices = [rows.slice(first, _SLICE) for first in range(0, len(rows), _SLICE)]
-        return pa.chunked_array([taken(column, part, name) for part in slices], column.type)
+        parts = max(threads if len(rows) >= SMALL else 1, -(-len(rows) // _SLICE))
+        edges = pairwise(len(rows) * part // parts for part in range(parts + 1))
+        slices = [rows.slice(first, last - first) for first, last in edges]
+        return pa.chunked_array(
+            in_parallel([partial(taken, column, part, name) for part in slices], threads), column.type
+        )
 
     def plain(self, name: str) -> NDArray[np.generic] | None:
         """A column as a NumPy array if it is of fixed width and without nulls."""

@@ -1,6 +1,7 @@
 """Equality keys of any type, as dense integers that both sides share."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,9 @@ Keys = NDArray[np.int64]
 
 NO_KEY = -1
 """The id of a row with a null in its key: it matches nothing, not even another null."""
+
+_TRIED, _LONG_RUN = 4096, 16
+"""So many rows tell whether values come in runs, and how long these must be."""
 
 
 def shared_keys(
@@ -88,25 +92,48 @@ def numbered_alike(columns: list[pa.ChunkedArray], threads: int = 1) -> tuple[li
         high = max((extent["max"].as_py() for extent in extents), default=0)
         if high - low < 4 * sum(map(len, columns)) + 1024:
             return [_from_zero(to_numpy(whole(column)), low) for column in columns], high - low + 1
-    encoded = in_parallel([partial(_encoded, column) for column in columns], threads)
-    values = [each.dictionary for each in encoded]
-    together = pc.dictionary_encode(pa.concat_arrays(values)) if len(values) > 1 else encoded[0]
-    codes = [_codes(each) for each in encoded]
-    first = len(values[0])
-    for at in range(1, len(values)):
-        renumbered = np.append(to_numpy(together.indices)[first : first + len(values[at])], NO_KEY)
-        codes[at] = renumbered[codes[at]].astype(np.int64)
-        first += len(values[at])
-    return codes, max(1, len(together.dictionary))
+    encoded = in_parallel([partial(Encoded.of, column) for column in columns], threads)
+    values = [each.values for each in encoded]
+    together = pc.dictionary_encode(pa.concat_arrays(values)) if len(values) > 1 else None
+    numbers = None if together is None else to_numpy(filled(together.indices, NO_KEY))
+    firsts = np.cumsum([0, *map(len, values)])
+    known = [
+        np.arange(len(each)) if numbers is None else numbers[first : first + len(each)]
+        for each, first in zip(values, firsts[:-1], strict=True)
+    ]
+    codes = in_parallel([partial(each.renumbered, to) for each, to in zip(encoded, known, strict=True)], threads)
+    return codes, max(1, len(values[0] if together is None else together.dictionary))
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    encoded = pc.dictionary_encode(column.combine_chunks())
-    return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+class Encoded(NamedTuple):
+    """A column as numbers of its distinct values, and these; with ``lengths`` a number stands for so many rows."""
+
+    numbers: "NDArray[np.int64]"
+    values: pa.Array
+    lengths: "NDArray[np.int64] | None"
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> "Encoded":
+        """Number the distinct values, nulls as NO_KEY; equal texts in a row are compared with each other only."""
+        array, lengths = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks(), None
+        if isinstance(array, pa.Array) and _comes_in_runs(array):
+            runs = pc.run_end_encode(array, run_end_type=pa.int64())
+            array, lengths = runs.values, np.diff(to_numpy(runs.run_ends), prepend=0)
+        encoded = pc.dictionary_encode(array)
+        encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        return cls(to_numpy(filled(encoded.indices, NO_KEY)), encoded.dictionary, lengths)
+
+    def renumbered(self, to: "NDArray[np.integer]") -> Keys:
+        """The number of each row, given another one for each distinct value."""
+        numbers = np.append(to, NO_KEY).astype(np.int64)[self.numbers]
+        return numbers if self.lengths is None else np.repeat(numbers, self.lengths)
 
 
-def _codes(encoded: pa.DictionaryArray) -> Keys:
-    return to_numpy(filled(encoded.indices, NO_KEY)).astype(np.int64)
+def _comes_in_runs(array: pa.Array) -> bool:
+    """Tell, by its first rows, whether a column of texts has long stretches of one value."""
+    if len(array) < _TRIED or not any(test(array.type) for test in (pa.types.is_string, pa.types.is_large_string)):
+        return False
+    return len(pc.run_end_encode(array.slice(0, _TRIED)).values) * _LONG_RUN <= _TRIED
 
 
 def _all_crossed(found: "list[tuple[list[Keys], int]]", rows: list[int]) -> tuple[list[Keys], int]:

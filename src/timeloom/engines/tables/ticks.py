@@ -274,6 +274,18 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     return replace(found, ends=shift_ticks(raw_ends, period.end_shift), raw_ends=raw_ends)
 
 
+def read_instants(table: pa.Table, period: Period, side: str) -> PeriodTicks | None:
+    """Read a column of instants that all are valid, without their ends; None if it is anything else."""
+    column = table[period.start]
+    if len(period.columns) > 1 or period.form != "plain" or is_interval(column.type) or column.null_count:
+        return None
+    kind = TimeType.of(column.type, period.start, side)
+    starts, none = column_ticks(column, kind, truncate=period.truncate)
+    if period.start_shift or (starts.size and int(starts.max()) == MAX_TICK):
+        return None
+    return PeriodTicks(starts, starts, starts, starts, kind, kind, period, none)
+
+
 def _read_intervals(column: pa.ChunkedArray, period: Period, side: str) -> PeriodTicks:
     """The periods of a column of pandas' intervals: its two parts, closed as its type says."""
     names = f"{period.start}.left", f"{period.start}.right"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.frames import Restore, require_columns
 from timeloom.engines.tables.taking import take_rows
-from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
+from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_instants, read_period
 from timeloom.engines.tables.verdicts import (
     DROPPED,
     EXAMPLES,
@@ -75,6 +75,16 @@ def admit(table: pa.Table, period: Period, side: str, policy: Policy, *, options
         ticks,
         rejected_rows(take_rows(table, from_numpy(rejected)), verdict[rejected], period),
     )
+
+
+def admit_instants(table: pa.Table, period: Period, side: str, policy: Policy) -> Admitted:
+    """Read a table's instants, for whoever never asks when they end; such ends are not written if all are valid."""
+    require_columns(table.column_names, list(period.columns), side)
+    ticks = read_instants(table, period, side)
+    if ticks is None:
+        return admit(table, period, side, policy)
+    nothing = rejected_rows(table.slice(0, 0), np.zeros(0, np.int8), period)
+    return Admitted(table, ticks.starts, ticks.starts, ticks, nothing)
 
 
 def rejected_rows(rows: pa.Table, verdict: Verdicts, period: Period) -> pa.Table:

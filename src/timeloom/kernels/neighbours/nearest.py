@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled, written_out
 from timeloom.kernels.neighbours.as_of import NO_ROW, distance
-from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, sealed, sort
+from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, resort, sealed
 from timeloom.model.ticks import MAX_TICK
 
 Counts = NDArray[np.int64]
@@ -45,21 +45,39 @@ class Walk(NamedTuple):
 
 
 @compiled
-def maxima(ends: Ticks) -> tuple[Ticks, Ticks]:
-    """The running maximum, and a tree of maxima: the leaves are its second half, node n stands over 2n and 2n + 1."""
-    size = 1
-    while size < ends.size:
-        size *= 2
-    highest = np.empty(ends.size, np.int64)
-    tree = np.full(2 * size, np.iinfo(np.int64).min, np.int64)
+def running_maximum(ends: Ticks, highest: Ticks) -> None:
+    """Write the greatest end up to each position."""
     most = np.iinfo(np.int64).min
     for at in range(ends.size):
         most = max(most, ends[at])
         highest[at] = most
-        tree[size + at] = ends[at]
+
+
+@compiled
+def tree_of_maxima(ends: Ticks, tree: Ticks) -> None:
+    """Write the maxima of twice as large stretches: leaves in the second half, node n stands over 2n and 2n + 1."""
+    size = tree.size // 2
+    tree[size : size + ends.size] = ends
+    tree[size + ends.size :] = np.iinfo(np.int64).min
     for node in range(size - 1, 0, -1):
         tree[node] = max(tree[2 * node], tree[2 * node + 1])
-    return highest, tree
+
+
+@written_out
+def first_above(highest: Ticks, last: int, limit: int) -> int:
+    """The first position above the limit of a running maximum that is above it at ``last``: by steps that double."""
+    high, low, step = last, last - 1, 1
+    while low >= 0 and highest[low] > limit:
+        high, step = low, 2 * step
+        low = high - step
+    low = max(low, -1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if highest[middle] > limit:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 @compiled
@@ -85,10 +103,10 @@ def next_above(tree: Ticks, first: int, limit: int) -> int:
 
 
 @written_out
-def apart(right: Walk, high: int, low: int) -> int:
+def apart(ticks: Ticks, width: int, high: int, low: int) -> int:
     """How far two positions of a key are apart, in ticks."""
-    if right.ticks.size:
-        return distance(right.ticks[high % right.width - 1], right.ticks[low % right.width - 1])
+    if ticks.size:
+        return distance(ticks[high % width - 1], ticks[low % width - 1])
     return distance(high, low)
 
 
@@ -113,43 +131,59 @@ def closest(
     out_rows: Positions,
     out_distances: Ticks,
 ) -> None:
-    """Write the nearest right row of each of the left rows first..last, which ascend by start, and how far it is.
+    """Write the nearest right row of each of the left rows first..last, and how far it is.
 
-    A merge: of three sorted columns each has a pointer that only ever advances. The first right row that ends after the
-    left start shares an instant with the left row, or it is the first that starts after it.
+    The first right row that ends after the left start shares an instant with the left row, or it is the first that
+    starts after it. It stands where as many rows stand before it as have ended by then, unless one of them lasts
+    longer. Which of the two candidates is nearer is anybody's guess, so both are read, and nothing is jumped over. Left
+    rows that ascend by start find all that they read in the cache. Arrays are taken out of the tuple before: within
+    the loop their users would be counted for each row.
     """
-    size, share, before, low = right.starts.size, 0, 0, 0
+    starts, start_rows, highest = right.starts, right.start_rows, right.highest
+    ends, end_rows, end_offsets, end_base, end_shift = (
+        right.ends,
+        right.end_rows,
+        right.end_offsets,
+        right.end_base,
+        right.end_shift,
+    )
+    size, width, low, top = starts.size, right.width, np.iinfo(np.int64).min, MAX_TICK
+    sharing, backward, forward = kinds & SHARING != 0, kinds & BACKWARD != 0, kinds & FORWARD != 0
+    ticks, start_offsets, base, shift = right.ticks, right.start_offsets, right.base, right.shift
     for number in range(first, last):
         start, end = left_starts[number], left_ends[number]
-        found, far = NO_ROW, 0
-        if right.width and start >= low + right.width:
-            low = start - start % right.width
-        if start >= low or not right.width:
-            while share < size and right.highest[share] <= start:
-                share += 1
-            while before < size and right.ends[before] <= start:
-                before += 1
-            ahead = share
-            if kinds & SHARING and share < size and right.starts[share] < end:
-                found = right.start_rows[share]
-            elif kinds & FORWARD and not kinds & SHARING:
-                ahead = rank(right.starts, right.start_offsets, right.base, right.shift, end)
-            if found == NO_ROW:
-                has_back = kinds & BACKWARD and before > 0 and (not right.width or right.ends[before - 1] >= low)
-                has_ahead = kinds & FORWARD and ahead < size
-                has_ahead = has_ahead and (not right.width or right.starts[ahead] < low + right.width)
-                far = MAX_TICK
-                if has_back:
-                    far = apart(right, start, right.ends[before - 1])
-                    found = right.end_rows[first_of_level(right, before)]
-                if has_ahead and (not has_back or apart(right, right.starts[ahead], end) < far):
-                    far = apart(right, right.starts[ahead], end)
-                    found = right.start_rows[ahead]
-                if far > furthest or found == NO_ROW:
-                    found, far = NO_ROW, 0
         row = left_rows[number]
-        out_rows[row] = found
-        out_distances[row] = far
+        if not size or (width and start < 0):
+            out_rows[row], out_distances[row] = NO_ROW, 0
+            continue
+        if width:
+            low = start - start % width
+            top = low + width
+        before = rank(ends, end_offsets, end_base, end_shift, start + 1)
+        ahead = before
+        if not sharing:
+            ahead = rank(starts, start_offsets, base, shift, end)
+        elif before > 0 and highest[before - 1] > start:
+            ahead = first_above(highest, before - 1, start)
+        after, back = min(ahead, size - 1), max(before - 1, 0)
+        next_start, next_row, last_end, last_row = starts[after], start_rows[after], ends[back], end_rows[back]
+        if back > 0 and ends[back - 1] == last_end:
+            last_row = end_rows[rank(ends, end_offsets, end_base, end_shift, last_end)]
+        follows = (ahead < size) & (next_start < top)
+        shares = sharing & follows & (next_start < end)
+        has_back, has_ahead = backward & (before > 0) & (last_end >= low), forward & follows
+        if ticks.size:
+            back_far = apart(ticks, width, start, last_end) if has_back else 0
+            ahead_far = apart(ticks, width, next_start, end) if has_ahead and not shares else 0
+        else:
+            back_far, ahead_far = distance(start, last_end), distance(next_start, end)
+        goes_on = shares | (has_ahead & ((not has_back) | (ahead_far < back_far)))
+        far = ahead_far if goes_on else back_far
+        far = 0 if shares else far
+        known = (goes_on | has_back) & (far <= furthest)
+        found = next_row if goes_on else last_row
+        out_rows[row] = found if known else NO_ROW
+        out_distances[row] = far if known else 0
 
 
 @compiled
@@ -206,9 +240,9 @@ def walk(
             has_back = back > 0 and (right.width == 0 or right.ends[back - 1] >= low)
             has_ahead = ahead < size and (right.width == 0 or right.starts[ahead] < low + right.width)
             if has_back:
-                back_far = apart(right, start, right.ends[back - 1])
+                back_far = apart(right.ticks, right.width, start, right.ends[back - 1])
             if has_ahead:
-                ahead_far = apart(right, right.starts[ahead], end)
+                ahead_far = apart(right.ticks, right.width, right.starts[ahead], end)
             if not has_back and not has_ahead:
                 break
             backwards = has_back and (not has_ahead or back_far <= ahead_far)
@@ -234,13 +268,19 @@ def walk(
         counts[row] = count
 
 
-def order_of(by_start: Order, width: int, ticks: Ticks | None, threads: int) -> Walk:
+def order_of(by_start: Order, width: int, ticks: Ticks | None, threads: int, *, several: bool) -> Walk:
     """Prepare the right rows from their order by start, in which ties are settled, and which carries the ends.
 
-    Sorted from there, rows of one end keep the order of their starts, and hardly move.
+    Sorted from there, rows of one end keep the order of their starts, and hardly move. Only ``several`` neighbours
+    need the tree. Room comes from NumPy, which asks for huge pages.
     """
-    by_end = sort(by_start.beside, threads)
-    highest, tree = maxima(by_start.beside)
+    ends = by_start.beside
+    by_end = resort(ends, by_start.ids, threads)
+    highest = np.empty(ends.size, np.int64)
+    running_maximum(ends, highest)
+    tree = np.empty(2 << max(0, ends.size - 1).bit_length() if several else 0, np.int64)
+    if several:
+        tree_of_maxima(ends, tree)
     return Walk(
         by_start.values,
         by_start.ids,
@@ -250,7 +290,7 @@ def order_of(by_start: Order, width: int, ticks: Ticks | None, threads: int) -> 
         highest,
         tree,
         by_end.values,
-        by_start.ids[by_end.ids],
+        by_end.ids,
         by_end.offsets,
         by_end.base,
         by_end.shift,

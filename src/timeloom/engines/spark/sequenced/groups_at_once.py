@@ -1,4 +1,4 @@
-"""Sessions, whose groups a task takes whole, and buckets of time, each of which is a group of its own."""
+"""Sessions, and buckets of time, each of which is a group of its own: a task takes all of its groups at once."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +12,7 @@ from timeloom.engines.spark.sequenced.whole_groups import (
     by_group,
     handed_out,
     inner_policy,
+    needed_rows,
     result_schema,
 )
 from timeloom.engines.tables.frames import require_columns
@@ -28,13 +29,13 @@ from timeloom.model.sequenced import AggregateRequest, CoalesceRequest
 
 @dataclass(frozen=True)
 class Sessions:
-    """Merges what lies near each other in one group."""
+    """Merges what lies near each other, group by group."""
 
     request: CoalesceRequest
     by: tuple[str, ...]
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """The sessions of a group."""
+        """The sessions of some groups."""
         request = self.request
         assert request.max_gap is not None
         admitted = admit_local(table, request.period, "input", request.policy)
@@ -52,7 +53,8 @@ def sessions_of(admitted: JudgedFrame, request: CoalesceRequest) -> Any:
     by = others if request.by is None else request.by
     require_columns(names, list(by), "input")
     work = Sessions(replace(request, policy=inner_policy(request.policy)), by)
-    return handed_out(by_group(admitted.rows, by, admitted.schema, work, ()), [admitted], request.policy)
+    rows, schema = needed_rows(admitted, (*by, *request.period.columns))
+    return handed_out(by_group(rows, by, schema, work, ()), [admitted], request.policy)
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,9 @@ def buckets_of(admitted: JudgedFrame, request: AggregateRequest) -> Any:
     needed = tuple(dict.fromkeys([*request.by, *measured, *request.period.columns]))
     edge = free_name("bucket", admitted.schema.names)
     cutting = Cutting(replace(request, policy=inner_policy(request.policy)), needed, edge)
-    pieces = by_batch(admitted.rows, admitted.schema, cutting)
-    schema = result_schema(cutting, admitted.schema)
+    rows, given = needed_rows(admitted, needed)
+    pieces = by_batch(rows, given, cutting)
+    schema = result_schema(cutting, given)
     work = Bucket(replace(request, within=None))
     numbered = pieces.toDF(*(f"c{at}" for at in range(len(schema))))
     result = by_group(numbered, [*request.by, edge], T.StructType(list(schema)), work, ())

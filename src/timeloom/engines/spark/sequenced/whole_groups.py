@@ -5,7 +5,7 @@ shuffled: one task takes all groups. The types of a result are those of the loca
 nothing runs before the user's action.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,13 @@ def written(table: pa.Table, schema: T.StructType) -> pa.Table:
     target = to_arrow_schema(schema)
     arrays = [column.cast(kind) for column, kind in zip(table.columns, target.types, strict=True)]
     return pa.Table.from_arrays(arrays, names=[f"c{at}" for at in range(len(arrays))])
+
+
+def needed_rows(admitted: JudgedFrame, needed: Collection[str]) -> tuple[DataFrame, T.StructType]:
+    """The rows that tasks see with some of their columns, named by position, and their fields: no others travel."""
+    schema = T.StructType([field for field in admitted.schema if field.name in needed])
+    rows = admitted.only(needed)
+    return rows if len(schema) == len(admitted.schema) else rows.toDF(*(f"c{at}" for at in range(len(schema)))), schema
 
 
 def inner_policy(policy: Policy) -> Policy:
