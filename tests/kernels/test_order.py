@@ -85,26 +85,6 @@ def test_outliers_do_not_crowd_the_rest_into_one_bucket(outliers):
     assert np.diff(found.offsets).max() < 64
 
 
-@given(COLUMNS, st.integers(0, 3))
-def test_a_column_nearly_in_order_is_sorted_as_any_other(rows, moved):
-    column = np.array(sorted(rows), np.int64)
-    column[:moved], ids = column[:moved][::-1].copy(), np.arange(len(rows), dtype=np.int32)[::-1].copy()
-    for given_rows in (column, np.array(rows, np.int64)):
-        kept = given_rows.copy()
-        found, plain = order.resort(given_rows, ids, 1), order.sort(given_rows)
-        assert found.values.tolist() == plain.values.tolist()
-        assert found.ids.tolist() == ids[plain.ids].tolist()
-        assert found.offsets.tolist() == plain.offsets.tolist()
-        assert (given_rows == kept).all()
-
-
-def test_inserting_gives_up_where_too_many_rows_move():
-    values, ids = np.arange(200)[::-1].copy(), np.arange(200, dtype=np.int32)
-    assert not order.insert(values, ids)
-    assert sorted(values.tolist()) == list(range(200))
-    assert order.insert(np.array([1, 0, 3, 2]), np.arange(4, dtype=np.int32))
-
-
 @pytest.mark.parametrize("size", [0, 1, 1000, 300_000, 600_000, 1_100_000])
 def test_room_is_as_long_as_was_asked_for(size):
     for kind in (np.int32, np.int64):

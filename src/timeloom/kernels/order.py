@@ -37,12 +37,6 @@ LONG = 48
 HUGE = 1 << 22
 """From so many bytes on NumPy asks for huge pages."""
 
-TRIED = 4096
-"""So many rows tell whether a column is nearly in order."""
-
-NEAR = 2
-"""By so many rows, on average, rows of a column that is nearly in order may have to move."""
-
 FEW = 4
 """So many values are compared with another one, whether they need be or not."""
 
@@ -113,10 +107,7 @@ class Rows(NamedTuple):
 
 
 def room(size: int, kind: "type[Whole]") -> "NDArray[Whole]":
-    """An array from NumPy, which asks for huge pages from HUGE bytes on, so half as much and more is rounded up.
-
-    Memory that a kernel takes, and less of it, costs a page fault every 4 KiB, which takes longer than to write it.
-    """
+    """An array that NumPy asks huge pages for, from half of HUGE bytes on: other memory faults at every 4 KiB of it."""
     least = HUGE // np.dtype(kind).itemsize
     return np.empty(max(size, least) if 2 * size >= least else size, kind)[:size]
 
@@ -196,19 +187,6 @@ def roughly(column: Ticks, like: Order, threads: int) -> tuple[Ticks, Positions]
     wide = ((buckets - 1) >> fine) + 1
     rows, _ = scatter_by_rows(sealed(column), NOTHING, like.base, like.shift + fine, wide, threads)
     return sealed(rows.values), rows.ids
-
-
-def resort(column: Ticks, ids: Positions, threads: int) -> Order:
-    """Sort a column that may be nearly in order, as ends are in the order of starts; ``ids`` are its rows."""
-    few, rows = column[:TRIED].copy(), ids[:TRIED].copy()
-    if insert(few, rows):
-        values, rows = column.copy(), ids.copy()
-        if insert(values, rows):
-            values = sealed(values)
-            base, shift, buckets = grid(values)
-            return Order(values, rows, bucket_offsets(values, base, shift, buckets), base, shift, NOTHING)
-    made = sort(column, threads)
-    return made._replace(ids=ids[made.ids])
 
 
 def scatter_by_rows(
@@ -375,25 +353,6 @@ def settle(values: Ticks, ids: Positions, beside: Ticks, first: int, last: int) 
         values[gap], ids[gap] = value, row
         if carry:
             beside[gap] = carried
-
-
-@compiled
-def insert(values: Ticks, ids: Positions) -> bool:
-    """Sort rows that are nearly in order, equal values in their order; false, half-way, if too many must move."""
-    moved = 0
-    for at in range(1, values.size):
-        value = values[at]
-        if values[at - 1] <= value:
-            continue
-        row, gap = ids[at], at
-        while gap > 0 and values[gap - 1] > value:
-            values[gap], ids[gap] = values[gap - 1], ids[gap - 1]
-            gap -= 1
-        values[gap], ids[gap] = value, row
-        moved += at - gap
-        if moved > NEAR * (at + LONG):
-            return False
-    return True
 
 
 @compiled

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled, written_out
+from timeloom.kernels.nearly_sorted import resort
 from timeloom.kernels.neighbours.as_of import NO_ROW, distance
-from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, resort, sealed
+from timeloom.kernels.order import NOTHING, Order, Positions, Ticks, rank, sealed
 from timeloom.model.ticks import MAX_TICK
 
 Counts = NDArray[np.int64]
@@ -140,19 +141,12 @@ def closest(
     the loop their users would be counted for each row.
     """
     starts, start_rows, highest = right.starts, right.start_rows, right.highest
-    ends, end_rows, end_offsets, end_base, end_shift = (
-        right.ends,
-        right.end_rows,
-        right.end_offsets,
-        right.end_base,
-        right.end_shift,
-    )
-    size, width, low, top = starts.size, right.width, np.iinfo(np.int64).min, MAX_TICK
+    ends, end_rows, end_offsets, end_base = right.ends, right.end_rows, right.end_offsets, right.end_base
+    end_shift, start_offsets, base, shift = right.end_shift, right.start_offsets, right.base, right.shift
+    ticks, size, width, low, top = right.ticks, starts.size, right.width, np.iinfo(np.int64).min, MAX_TICK
     sharing, backward, forward = kinds & SHARING != 0, kinds & BACKWARD != 0, kinds & FORWARD != 0
-    ticks, start_offsets, base, shift = right.ticks, right.start_offsets, right.base, right.shift
     for number in range(first, last):
-        start, end = left_starts[number], left_ends[number]
-        row = left_rows[number]
+        start, end, row = left_starts[number], left_ends[number], left_rows[number]
         if not size or (width and start < 0):
             out_rows[row], out_distances[row] = NO_ROW, 0
             continue
