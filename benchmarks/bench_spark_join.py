@@ -66,9 +66,10 @@ class Bench:
         best = min(found, key=lambda name: found[name])
         assert digest(peers[best]) == wanted, case
         for warming in (ours, peers[best]):
-            warm(sink(warming))
+            warm(sink(warming), 10 * repeat)
         mine, theirs = side_by_side(sink(ours), sink(peers[best]), repeat)
         self.lines.append(Line(f"{case}: {wanted[0]:,} pairs", mine, best, theirs, target))
+        print(f"{case}: {mine:.3f} s, {best} {theirs:.3f} s, {theirs / mine:.2f} x", flush=True)
 
     def shuffled(self, frame: DataFrame) -> int:
         """How many bytes a run of the plan writes for shuffles, by Spark's own count."""
@@ -235,34 +236,41 @@ def small(bench: Bench, size: int) -> None:
         bench.compare(f"{rows:,} x {rows:,}, duration 10", tl.join(left, right, columns=COLUMNS), peers, ">= 1 x", 9)
 
 
-def sinks(bench: Bench, size: int) -> None:
-    """The data that suit bins best, where users end: Parquet files, and counts of partners; and what cannot be less."""
-    for rows in (10**6 // size, 10**7 // size):
-        left, right = loaded(bench, rows, 10, (3, 4), domain=rows)
-        ours, peers = tl.join(left, right, columns=COLUMNS, strategy="slices"), bins(left, right, (40, 80))
-        ends: dict[str, Callable[[DataFrame], Callable[[], None]]] = {
-            "nowhere": run,
-            "to Parquet": lambda frame: partial(frame.write.mode("overwrite").parquet, str(bench.folder / "out")),
-            "counted": lambda frame: run(frame.groupBy("rid").count()),
-        }
-        for end, sink in ends.items():
-            bench.compare(f"{rows:,} x {rows:,}, duration 10, {end}", ours, peers, ">= 1.3 x", sink=sink)
+ENDS: dict[str, Callable[[Bench, DataFrame], Callable[[], None]]] = {
+    "noop": lambda bench, frame: run(frame),
+    "parquet": lambda bench, frame: partial(frame.write.mode("overwrite").parquet, str(bench.folder / "out")),
+    "count": lambda bench, frame: run(frame.groupBy("rid").count()),
+}
+"""Where results go: nowhere, to Parquet files, or into counts of partners."""
+
+
+def sinks(bench: Bench, size: int, *, rows: int, end: str) -> None:
+    """The data that suit bins best, where users end, against bins of both joins of Spark; and what cannot be less."""
+    rows //= size
+    left, right = loaded(bench, rows, 10, (3, 4), domain=rows)
+    ours = tl.join(left, right, columns=COLUMNS)
+    widths = (40, 80) if rows < 10**7 else (80,)
+    peers = bins(left, right, widths) | bins(left, right, widths, "shuffle_hash")
+    sink, repeat = partial(ENDS[end], bench), 3 if rows < 10**7 else 2
+    bench.compare(f"{rows:,} x {rows:,}, duration 10, {end}", ours, peers, ">= 1.3 x", repeat, sink)
+    if end == "count":
+        theirs = bench.lines[-1].theirs
         counts = run(tl.count_join(left, right))
-        theirs = min(timed(ends["counted"](peer), 2) for peer in peers.values())
-        bench.lines.append(Line(f"{rows:,} x {rows:,}, count_join", timed(counts, 3), "bins, counted", theirs, ""))
-        floors(left, right, rows)
+        bench.lines.append(Line(f"{rows:,} x {rows:,}, count_join", timed(counts, 4), "bins, counted", theirs, ""))
+    floors(bench, left, right, sink)
 
 
-def floors(left: DataFrame, right: DataFrame, rows: int) -> None:
-    """What no plan that goes through Python can save: rows into it, and as many rows as there are pairs in Spark."""
+def floors(bench: Bench, left: DataFrame, right: DataFrame, sink: Callable[[DataFrame], Callable[[], None]]) -> None:
+    """What no plan that goes through Python can save: rows into it, and as many rows as there are pairs at the end."""
     into = [mapped(side, swallow, "n long") for side in (left, right)]
-    pairs = left.sparkSession.range(20 * rows).selectExpr("id AS rid", "id + 1 AS sid")
-    for what, frame in (
-        ("read both inputs", left.unionAll(right.toDF(*left.columns))),
-        ("read them, into Python", into[0].unionAll(into[1])),
-        ("as many rows of two numbers as there are pairs", pairs),
+    rows = left.count()
+    pairs = left.sparkSession.range(20 * rows).selectExpr(f"id % {rows} AS rid", "id + 1 AS sid")
+    for what, call in (
+        ("read both inputs", run(left.unionAll(right.toDF(*left.columns)))),
+        ("read them, into Python", run(into[0].unionAll(into[1]))),
+        ("as many rows of two numbers as there are pairs, to their end", sink(pairs)),
     ):
-        print(f"  {timed(run(frame), 3):6.2f} s  {what}")
+        print(f"  {timed(call, 3):6.2f} s  {what}", flush=True)
 
 
 def long(bench: Bench, size: int) -> None:
@@ -291,7 +299,14 @@ def broadcast(bench: Bench, size: int) -> None:
         print(f"  broadcast: {bench.shuffled(ours):,} bytes shuffled")
 
 
-CASES = {"dense": dense, "small": small, "short": short, "sinks": sinks, "long": long, "broadcast": broadcast}
+CASES: dict[str, Callable[[Bench, int], None]] = {
+    "dense": dense,
+    "small": small,
+    "short": short,
+    **{f"{end}-1e{power}": partial(sinks, rows=10**power, end=end) for power in (6, 7) for end in ENDS},
+    "long": long,
+    "broadcast": broadcast,
+}
 
 
 if __name__ == "__main__":
