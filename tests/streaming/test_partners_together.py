@@ -49,7 +49,7 @@ def swept(name: str, left: list[Span], right: list[Span], *, lazy: bool = True) 
     return sorted(np.stack(out[:3]).T.tolist()), join.counters
 
 
-SOME = [(5 * at, 5 * at + length) for at in range(40) for length in (7, 9, 12, 17)]
+SOME = [(5 * at, 5 * at + length) for at in range(40) for length in (7, 9, 10, 12, 17)]
 
 
 def lasting(count: int) -> list[Span]:
@@ -58,7 +58,7 @@ def lasting(count: int) -> list[Span]:
 
 
 @pytest.mark.parametrize("lazy", [True, False])
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("name", [*TOGETHER, "meets", "met_by"])
 def test_active_rows_that_do_not_match_cost_nothing(name, lazy):
     expected, few = swept(name, SOME, SOME, lazy=lazy)
     assert few.pairs == len(expected) >= 40
@@ -67,12 +67,13 @@ def test_active_rows_that_do_not_match_cost_nothing(name, lazy):
     assert many == few
 
 
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("name", [*TOGETHER, "meets", "met_by"])
 def test_only_rows_that_start_or_end_together_are_read(name):
-    """An open row that started with one that ends now is its partner; of those that end together some are not."""
+    """An open row that started with one that ends now is its partner, and so is one that starts when another ends; of
+    those that end together some are not."""
     expected, counters = swept(name, SOME, SOME + lasting(500))
-    by_start = name in ("starts", "started_by")
-    assert counters.getnext == (len(expected) if by_start else sum(r[1] == s[1] for r in SOME for s in SOME))
+    by_end = name in ("equals", "finishes", "finished_by")
+    assert counters.getnext == (sum(r[1] == s[1] for r in SOME for s in SOME) if by_end else len(expected))
 
 
 def given_to(arrival: str, rows: list[Span], crowd: int) -> Events:
