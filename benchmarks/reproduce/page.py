@@ -17,7 +17,8 @@ def page(results: Results, machine: dict[str, Any], scale: str) -> str:
     """The whole report."""
     told = ", ".join(f"{name} {value}" for name, value in machine.items())
     parts = [
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>Timeloom: five papers, run again</title>",
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
+        "<title>Timeloom: five papers, run again</title>",
         f"<style>{STYLE}</style><h1>Five papers, run again</h1>",
         f"<p>{_counted(results)}</p>",
         f"<p class='quiet'>Scale {scale}. {html.escape(told)}. Ratios are of times taken side by side in one process; ",
@@ -57,7 +58,7 @@ def _summary(results: Results) -> str:
         for figure, result in results
     ]
     head = "<tr><th>paper</th><th>figure</th><th></th><th>verdict</th><th>reason</th></tr>"
-    return f"<table>{head}{''.join(rows)}</table>"
+    return f"<table class='summary'>{head}{''.join(rows)}</table>"
 
 
 def reason(result: dict[str, Any]) -> str:
@@ -87,7 +88,7 @@ def _section(figure: Figure, result: dict[str, Any]) -> str:
             f"<h3 id='{figure.name}'>{_named(figure)}: {html.escape(figure.title)} {_verdict(result)}</h3>",
             f"<p>{html.escape(figure.statement)}</p>",
             svg(figure, result["points"]),
-            f"<table>{head}{''.join(rows)}</table>" if rows else "",
+            f"<table class='findings'>{head}{''.join(rows)}</table>" if rows else "",
             *(f"<p class='quiet'>{html.escape(text)}</p>" for text in told if text),
             f"<p class='quiet'><code>{html.escape(figure.command(result['scale']))}</code> ({result['spent']} s)</p>",
         ]

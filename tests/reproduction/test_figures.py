@@ -43,6 +43,14 @@ def test_the_report_loads_nothing_from_elsewhere():
     assert "@import" not in told
 
 
+def test_the_report_fits_a_narrow_screen():
+    (figure,) = chosen("dip", "example")
+    told = page.page([(figure, measure(figure, "tiny"))], {"python": "3"}, "tiny")
+    assert "<meta name='viewport' content='width=device-width'>" in told
+    assert "<table class='summary'>" in told
+    assert "@media (max-width: 700px)" in told
+
+
 def test_a_small_picture_shows_what_the_large_one_does():
     (figure,) = chosen("dip", "example")
     points = measure(figure, "tiny")["points"]
