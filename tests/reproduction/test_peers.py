@@ -5,6 +5,7 @@ import pytest
 from benchmarks.peers import aggregates, dip_as_printed, forward_scan, interval_joins, leung_muntz, tree_sweep
 from benchmarks.peers.active_sets import churned, scan_gapless, scan_linked, scan_tree
 from benchmarks.peers.blocks import FETCHED, merged_partitions, pool_of, touch
+from benchmarks.peers.consumed_in_place import shared_ends
 from benchmarks.peers.iejoin import CONDITIONS, InequalityJoins
 from benchmarks.peers.treap import LEFT, NONE, after, insert, insert_last, outermost, remove, treap
 
@@ -107,6 +108,15 @@ def test_leung_muntz_writes_the_pairs_themselves():
     out = np.empty((2, len(pairs)), np.int32)
     leung_muntz.join(*columns, leung_muntz.bounds_of(box), leung_muntz.by_start(*columns[::2]), *out)
     assert sorted(zip(orders[0][out[0]].tolist(), orders[1][out[1]].tolist(), strict=True)) == pairs
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_pairs_consumed_in_place_are_those_of_the_reference(lazy):
+    for seed in SEEDS:
+        left, right = sides(seed)
+        pairs = expected(left, right, relations.RELATIONS["iseql.start_preceding"])
+        ends = sum(min(int(left[1][i]), int(right[1][j])) for i, j in pairs)
+        assert shared_ends(left, right, lazy=lazy) == (len(pairs), ends)
 
 
 def test_the_sweep_with_a_tree_finds_the_pairs_of_the_reference():
