@@ -13,29 +13,37 @@ from timeloom.kernels.order import distinct
 Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def aggregation_tree(starts: np.ndarray, ends: np.ndarray, values: np.ndarray) -> Steps:
+def aggregation_tree(starts: np.ndarray, ends: np.ndarray, values: np.ndarray, pool: Pool | None = None) -> Steps:
     """Each endpoint splits a leaf; a row adds itself to the highest nodes that lie within it; no balance is kept."""
-    points, counts, sums = _aggregation_tree(starts, ends, values)
+    points, counts, sums = _aggregation_tree(starts, ends, values, pool)
     return _steps(points, counts, sums)
 
 
 @compiled
-def _aggregation_tree(starts, ends, values):
-    room = 4 * starts.size + 3
+def _aggregation_tree(starts, ends, values, pool):
+    room = nodes_of(starts.size)
     point, left, right = np.zeros(room, np.int64), np.full(room, -1), np.full(room, -1)
     count, total = np.zeros(room, np.int64), np.zeros(room, np.int64)
     size = 1
     for row in range(starts.size):
-        size = _split(starts[row], point, left, right, size)
-        size = _split(ends[row], point, left, right, size)
-        _add(starts[row], ends[row], values[row], point, left, right, count, total)
+        size = _split(starts[row], point, left, right, size, pool)
+        size = _split(ends[row], point, left, right, size, pool)
+        _add(starts[row], ends[row], values[row], point, left, right, count, total, pool)
     return _leaves(point, left, right, count, total, size)
 
 
 @compiled
-def _split(at, point, left, right, size):
+def nodes_of(rows):
+    """Room for the tree of so many rows: each endpoint splits a leaf in two."""
+    return 4 * rows + 3
+
+
+@compiled
+def _split(at, point, left, right, size, pool):
     node = 0
     while left[node] >= 0:
+        if pool is not None:
+            touch(pool, node // ROWS)
         if at == point[node]:
             return size
         node = left[node] if at < point[node] else right[node]
@@ -44,7 +52,7 @@ def _split(at, point, left, right, size):
 
 
 @compiled
-def _add(start, end, value, point, left, right, count, total):
+def _add(start, end, value, point, left, right, count, total, pool):
     """Both endpoints are split points: below the node where their ways part, every other subtree lies within."""
     node = 0
     while point[node] < start or point[node] > end:
@@ -56,22 +64,27 @@ def _add(start, end, value, point, left, right, count, total):
             if point[node] < start:
                 node = right[node]
             else:
-                count[right[node]] += 1
-                total[right[node]] += value
+                _credit(right[node], value, count, total, pool)
                 node = left[node]
-        count[right[node]] += 1
-        total[right[node]] += value
+        _credit(right[node], value, count, total, pool)
     if point[top] != end:
         node = right[top]
         while point[node] != end:
             if point[node] > end:
                 node = left[node]
             else:
-                count[left[node]] += 1
-                total[left[node]] += value
+                _credit(left[node], value, count, total, pool)
                 node = right[node]
-        count[left[node]] += 1
-        total[left[node]] += value
+        _credit(left[node], value, count, total, pool)
+
+
+@compiled
+def _credit(node, value, count, total, pool):
+    """Add a row to a node; on disk its block is used, those on the way to it have been used by the split."""
+    if pool is not None:
+        touch(pool, node // ROWS)
+    count[node] += 1
+    total[node] += value
 
 
 @compiled
