@@ -10,8 +10,8 @@ from timeloom.model.names import relation
 from timeloom.streaming import EndpointCount, LiveForest, StreamCoalesce, StreamJoin
 from timeloom.streaming.final.rows import StreamRows
 from timeloom.streaming.intake import Events, Intake
+from timeloom.streaming.join_plan import Plan
 from timeloom.streaming.many_keys import ManyKeys
-from timeloom.streaming.processor import Plan
 from timeloom.streaming.shared_state import SharedState
 
 EVENTS = pa.table({"key": [1, 1], "id": [1, 2], "time": [3, 4], "event": ["start", "start"]})

@@ -6,73 +6,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streaming.stores import Store
 from timeloom.errors import StorageError
 from timeloom.model.names import relation
 from timeloom.model.ticks import FOREVER, MIN_TICK
 from timeloom.streaming import pages
+from timeloom.streaming.buckets import MILLISECOND
 from timeloom.streaming.intake import REASONS, Events
+from timeloom.streaming.join_plan import Plan
 from timeloom.streaming.operator import EndpointJoin
-from timeloom.streaming.processor import MILLISECOND, JoinProcessor, Plan
+from timeloom.streaming.processor import JoinProcessor
 from timeloom.streaming.storage import VERSION, seal, unseal
 from timeloom.streaming.wanted import Wanted
 
 RELATIONS = ("intersects", "overlaps", "during | after", "equals", "before")
 
 
-class Store:
-    """What a processor knows of Spark: a state by bucket and page, and timers."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple, tuple] = {}
-        self.timers: set[int] = set()
-        self.marks: list[tuple] = []
-        self.bucket: tuple = ()
-        self.messages = 0
-        self._statefulProcessorApiClient = self
-
-    def set_implicit_key(self, key: tuple) -> None:
-        self.bucket = key
-
-    def getMapState(self, *_schema: str) -> "Store":
-        return self
-
-    def getListState(self, *_schema: str) -> "Store":
-        return self
-
-    def get(self) -> list[tuple]:
-        return self.marks
-
-    def put(self, marks: list[tuple]) -> None:
-        self.marks = marks
-
-    def getValue(self, page: tuple) -> tuple | None:
-        self.messages += 1
-        return self.values.get((self.bucket, page))
-
-    def updateValue(self, page: tuple, value: tuple) -> None:
-        self.messages += 1
-        self.values[self.bucket, page] = value
-
-    def removeKey(self, page: tuple) -> None:
-        self.values.pop((self.bucket, page), None)
-
-    def registerTimer(self, instant: int) -> None:
-        self.timers.add(instant)
-
-    def getCurrentWatermarkInMs(self) -> int:
-        return self.watermark
+class JoinStore(Store):
+    """A store whose tasks join."""
 
     def run(self, plan: Plan, rows: list[tuple], watermark: int) -> list[tuple]:
         """A micro-batch of one bucket in a task of its own: events first, then timers."""
-        task = JoinProcessor(plan)
-        task.init(self)
-        self.watermark = watermark
-        self.set_implicit_key(("7",))
-        found = list(task.handleInputRows(("7",), iter([frame_of(rows)]), self)) if rows else []
-        due = {timer for timer in self.timers if timer <= watermark}
-        self.timers -= due
-        for _ in due:
-            found += task.handleExpiredTimer(("7",), self, None)
+        found = self.batch(JoinProcessor(plan), ("7",), [frame_of(rows)] if rows else [], watermark)
         rows = (row[1:] for one in found for row in one.itertuples())
         return sorted((tuple(map(plain, row)) for row in rows), key=repr)
 
@@ -135,7 +90,7 @@ histories = st.lists(st.tuples(st.lists(events, max_size=8), st.integers(0, 3)),
 )
 def test_the_answers_of_a_state_for_each_key(history, name, how, large):
     """New, idle and returning keys, late events by the clock of their key, timers: nothing depends on who shares."""
-    plan, store, joins, watermark = plan_of(name, how), Store(), {}, 0
+    plan, store, joins, watermark = plan_of(name, how), JoinStore(), {}, 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pages, "LARGE", large)
         for rows, passed in history:
@@ -151,7 +106,7 @@ def test_the_answers_of_a_state_for_each_key(history, name, how, large):
 def test_columns_do_not_depend_on_pages(history, how):
     plan, answers = plan_of("overlaps", how, ("price",)), []
     for large in (pages.LARGE, 1500):
-        store, watermark = Store(), 0
+        store, watermark = JoinStore(), 0
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pages, "LARGE", large)
             answers.append([])
@@ -163,7 +118,7 @@ def test_columns_do_not_depend_on_pages(history, how):
 
 def test_many_keys_take_few_messages():
     """Each of 2,000 keys has an open row; a batch on all of them reads and writes one state, or few pages."""
-    plan, store = plan_of("intersects", "inner"), Store()
+    plan, store = plan_of("intersects", "inner"), JoinStore()
     rows = [(f"key {at}", 0, at, 1, True) for at in range(2000)]
     assert store.run(plan, rows, 0) == []
     before = store.messages
@@ -174,8 +129,24 @@ def test_many_keys_take_few_messages():
     assert len(written) < 20
 
 
+def test_a_key_with_many_rows_does_not_make_pages(monkeypatch):
+    """Pages that only one key fills cannot be shared out: more of them would be empty."""
+    monkeypatch.setattr(pages, "LARGE", 1500)
+    plan, store = plan_of("intersects", "inner"), JoinStore()
+    for batch in range(6):
+        store.run(plan, [("heavy", 0, 100 * batch + row, batch + 1, True) for row in range(100)], 0)
+    assert {page for _, page in store.values} == {(0,)}
+    for batch in range(6):
+        store.run(plan, [(f"light {row}", 0, 1, batch + 7, True) for row in range(12 * batch, 12 * batch + 12)], 0)
+    shared = {page for _, page in store.values}
+    assert 2 < len(shared) <= 17
+    for batch in range(6):
+        store.run(plan, [("heavy", 0, 1000 + batch, 20, True)], 0)
+    assert {page for _, page in store.values} == shared
+
+
 def test_states_of_others_are_refused():
-    plan, store = plan_of("intersects", "inner"), Store()
+    plan, store = plan_of("intersects", "inner"), JoinStore()
     store.run(plan, [("a", 0, 1, 1, True)], 0)
     with pytest.raises(StorageError, match="streaming state is that of another query"):
         store.run(plan_of("during", "inner"), [("a", 0, 2, 1, True)], 0)
@@ -204,7 +175,7 @@ def test_states_of_others_are_refused():
     ],
 )
 def test_forged_states_are_refused(forge):
-    plan, store = plan_of("overlaps", "full"), Store()
+    plan, store = plan_of("overlaps", "full"), JoinStore()
     store.run(plan, [("a", 0, 1, 3, True), ("b", 0, 1, 3, True)], 2)
     _, body, known = store.values[("7",), (0,)]
     arrays, text = forge(unseal(bytes(body), plan.query, known), known)

@@ -14,8 +14,8 @@ from timeloom.errors import InvalidInputError, UsageError
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
 from timeloom.operators.stream_join import stream_join
-from timeloom.streaming.pages import STATE
-from timeloom.streaming.processor import Plan
+from timeloom.streaming.buckets import STATE
+from timeloom.streaming.join_plan import Plan
 
 pytestmark = pytest.mark.spark
 

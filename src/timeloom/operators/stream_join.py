@@ -72,7 +72,7 @@ def stream_join(
             )
     from timeloom.engines.spark.cluster.interpreter import use_own_python
     from timeloom.streaming.emitted import checked_how
-    from timeloom.streaming.processor import Plan
+    from timeloom.streaming.join_plan import Plan
     from timeloom.streaming.readers import key_columns
     from timeloom.streaming.structured import check_watermark
     from timeloom.streaming.structured import stream_join as run

@@ -17,7 +17,7 @@ from timeloom.streaming.many_keys import ManyKeys, OfKeys
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.restoring import sound_tables
-from timeloom.streaming.state_layout import CLOCK, Tables, chosen
+from timeloom.streaming.state_layout import CLOCK, OF_KEY, Tables, chosen
 from timeloom.streaming.storage import malformed
 
 Arrays = list[NDArray[np.int64]]
@@ -47,6 +47,7 @@ class SharedState:
         self.keys: list[str] = []
         self._numbers: dict[str, int] = {}
         self._clocks = np.empty(0, np.int64)
+        self.beside_largest = 0.0
         for side, is_integer in zip(self.names, integers, strict=True):
             side.type = pa.int64() if is_integer else pa.string()
 
@@ -111,6 +112,7 @@ class SharedState:
         """What is to be stored of the keys that have anything to keep: arrays, and text beside them."""
         tables, texts = self.join.snapshot(), []
         kept = tables.keys
+        self.beside_largest = _beside_largest(tables)
         arrays = [self._clocks[kept], *tables._replace(keys=np.arange(kept.size))]
         for side, (names, carried) in enumerate(zip(self.names, self.carried, strict=True)):
             used = self.join.used_ids(side)
@@ -123,6 +125,12 @@ class SharedState:
             names.keep_only(used, spare=0)
         keys = [self.keys[number] for number in kept.tolist()]
         return arrays, json.dumps([keys, *(names.dump() for names in self.names), *texts])
+
+
+def _beside_largest(tables: Tables) -> float:
+    """The share of rows that are not of the key that has the most."""
+    counts = np.bincount(np.concatenate([table[OF_KEY] for table in tables[2:]]), minlength=1)
+    return 1 - float(counts.max()) / max(int(counts.sum()), 1)
 
 
 def _parsed(known: str, parts: int) -> list[Any]:

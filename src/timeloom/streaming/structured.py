@@ -19,8 +19,9 @@ from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Axis
 from timeloom.streaming.answering import KEY
 from timeloom.streaming.deciding import AT_END, EVENTS
 from timeloom.streaming.encoding import INSTANTS, decoded, encoded, key_part, whole_key
+from timeloom.streaming.join_plan import Plan
 from timeloom.streaming.payload import as_text, check_tested, from_text
-from timeloom.streaming.processor import BUCKET, BUCKETS, JoinProcessor, Plan
+from timeloom.streaming.processor import BUCKET, BUCKETS, JoinProcessor
 from timeloom.streaming.wanted import ID, PAYLOAD, PERIOD, Columns, Source, payload_names
 
 logger = logging.getLogger("timeloom")
@@ -87,11 +88,11 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: Waterm
     named = replace(plan, integers=integers, types=types, axis=axis, payload=_payload(sides, plan))
     named = replace(named, kinds=_tested_kinds(sides, named))
     ours, theirs = (_events(side, named, watermark, kinds) for side in sides)
-    processor = JoinProcessor(named)
+    texts = named.answers().columns
     joined = (
         ours.unionByName(theirs)
         .groupBy(BUCKET)
-        .transformWithStateInPandas(processor, _schema(integers, processor.answers.columns), "Append", "EventTime")
+        .transformWithStateInPandas(JoinProcessor(named), _schema(integers, texts), "Append", "EventTime")
     )
     chosen = named.wanted.layout(*named.payload).chosen
     return joined.select(
@@ -105,7 +106,7 @@ def stream_join(left: DataFrame, right: DataFrame, plan: Plan, watermark: Waterm
         "reason",
         *(
             _back(text, source, sides, axis).alias(name)
-            for text, (name, source) in zip(processor.answers.columns, chosen.items(), strict=True)
+            for text, (name, source) in zip(texts, chosen.items(), strict=True)
         ),
     )
 

@@ -126,15 +126,20 @@ def _table(columns: "dict[str, Any] | pa.Table") -> bytes:
 def _tables(rows: StreamRows) -> list[bytes]:
     """Live rows, held events and open ids, with numbers in front of the user's columns, which may have any name."""
     live, held = rows.live, rows.held
-    names, kinds = (*rows.role.keys, rows.role.columns.id), live.table.schema
-    columns = list(zip(*rows.opened, strict=True)) if rows.opened else [()] * len(names)
-    ids = [pa.array(column, plain_type(kinds.field(name).type)) for name, column in zip(names, columns, strict=True)]
     opened = np.array(list(rows.opened.values()), np.int64).reshape(-1, 2)
     return [
         _table(_numbered([live.starts, live.ends, live.numbers], live.table)),
         _table(_numbered([held.times, held.starting, held.ends], held.table)),
-        _table(_numbered([opened[:, 0], opened[:, 1]], pa.table(ids, [f"n{at}" for at in range(len(names))]))),
+        _table(_numbered([opened[:, 0], opened[:, 1]], opened_table(rows))),
     ]
+
+
+def opened_table(rows: StreamRows) -> pa.Table:
+    """The keys and ids of open rows."""
+    names, kinds = (*rows.role.keys, rows.role.columns.id), rows.live.table.schema
+    columns = list(zip(*rows.opened, strict=True)) if rows.opened else [()] * len(names)
+    ids = [pa.array(column, plain_type(kinds.field(name).type)) for name, column in zip(names, columns, strict=True)]
+    return pa.table(ids, [f"n{at}" for at in range(len(names))])
 
 
 def _numbered(numbers: list[Any], table: pa.Table) -> pa.Table:

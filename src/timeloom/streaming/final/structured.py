@@ -1,38 +1,34 @@
 """Streams of final results on Spark: streaming DataFrames in, one out.
 
 Rows travel as Arrow, whatever their types: each task packs the rows of a batch by the bucket of their keys, a stateful
-processor keeps one state for a bucket, and a last task unpacks the results. Keys share few buckets, so that a
-micro-batch reads and writes few states, however many keys it has.
+processor keeps the rows of a bucket in pages, and a last task unpacks the results. Keys share buckets and pages: a
+micro-batch reads and writes few states, however many keys it has, and leaves alone pages that it does not touch.
 """
 
-import copy
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from timeloom.engines.spark.cluster.versions import from_arrow_schema, from_arrow_type, to_arrow_schema
-from timeloom.engines.spark.cluster.workers import acknowledge, keep_loaded, mapped
+from timeloom.engines.spark.cluster.workers import mapped
 from timeloom.engines.spark.columns.ticks import column_ticks
 from timeloom.engines.tables.frames import refuse_repeated, require_columns
 from timeloom.engines.tables.key_types import common_type
 from timeloom.engines.tables.keys import unequal
 from timeloom.errors import InvalidInputError, UsageError
 from timeloom.kernels.order import distinct
-from timeloom.model.ticks import FOREVER, MIN_TICK, Axis
+from timeloom.model.ticks import Axis
+from timeloom.streaming.buckets import BucketProcessor, Layout, States, Task
 from timeloom.streaming.encoding import whole_key
+from timeloom.streaming.final.packed import from_bytes, to_bytes
 from timeloom.streaming.final.rows import Role
-from timeloom.streaming.final.stored import read_state, write_state
 from timeloom.streaming.final.stream import FinalStream
-from timeloom.streaming.processor import MILLISECOND
 from timeloom.streaming.structured import CLOCK, PROVIDER, ROCKSDB
 
 logger = logging.getLogger("timeloom")
@@ -44,19 +40,32 @@ PACKED = "bucket INT, side INT, rows BINARY"
 AXES: dict[type[T.DataType], Axis] = {T.TimestampType: Axis.ZONED, T.TimestampNTZType: Axis.TIMESTAMP}
 
 
+LAYOUT = Layout(mark="final", nowhere=(-1,), earlier="rows")
+"""Before there were pages, a bucket had one state, in the variable of the earlier name. It becomes the first page."""
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What tasks need to know: how to make the operator, and the columns of its streams and results."""
+    """What tasks need to know: how to make the operator, the columns of its streams, and the types of their keys."""
 
     make: Callable[[], FinalStream]
     schemas: tuple[pa.Schema, ...]
-    result: pa.Schema
+    kinds: tuple[pa.DataType, ...]
 
-    def stream(self) -> FinalStream:
-        """The operator without any row."""
+    def begin(self, states: States) -> Task:
+        """Begin with a partition."""
+        from timeloom.streaming.final.task import FinalTask
+
         made = self.make()
         made.declare(self.schemas)
-        return made
+        return FinalTask(made, self.kinds, states)
+
+
+def processor_of(
+    make: Callable[[], FinalStream], schemas: tuple[pa.Schema, ...], kinds: tuple[pa.DataType, ...]
+) -> BucketProcessor:
+    """The processor that keeps the rows of keys which share states."""
+    return BucketProcessor(Plan(make, schemas, kinds), LAYOUT)
 
 
 def run(frames: Sequence[DataFrame], make: Callable[[], FinalStream], watermark: str | None) -> DataFrame:
@@ -74,7 +83,8 @@ def run(frames: Sequence[DataFrame], make: Callable[[], FinalStream], watermark:
         arrow.append(to_arrow_schema(T.StructType([schema[name] for name in dict.fromkeys(names)]), zone))
     made.declare(arrow)
     result = made.with_refused(made._push([None] * len(arrow), None)).schema
-    plan = Plan(make, tuple(arrow), result)
+    fields = [T.StructField(f"k{at}", kind) for at, kind in enumerate(kinds)]
+    processor = processor_of(make, tuple(arrow), tuple(to_arrow_schema(T.StructType(fields), zone).types))
     packed = [
         _packed(frame, schema, role, arrow[side], kinds, side, watermark)
         for side, (frame, schema, role) in enumerate(zip(frames, schemas, made.roles, strict=True))
@@ -82,7 +92,7 @@ def run(frames: Sequence[DataFrame], make: Callable[[], FinalStream], watermark:
     whole = packed[0]
     for other in packed[1:]:
         whole = whole.unionByName(other)
-    found = whole.groupBy("bucket").transformWithStateInPandas(Processor(plan), "rows BINARY", "Append", "EventTime")
+    found = whole.groupBy("bucket").transformWithStateInPandas(processor, "rows BINARY", "Append", "EventTime")
     return mapped(found, Unpack(result), from_arrow_schema(result))
 
 
@@ -180,7 +190,7 @@ class Pack:
             rows = pa.Table.from_batches([batch]).drop_columns([batch.schema.names[0]])
             rows = rows.rename_columns(self.schema.names).cast(self.schema)
             numbers = distinct(buckets)
-            parts = [_to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
+            parts = [to_bytes(rows.filter(pa.array(buckets == number))) for number in numbers.tolist()]
             sides = np.full(len(parts), self.side, np.int32)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(numbers, pa.int32()), pa.array(sides), pa.array(parts, pa.binary())],
@@ -198,77 +208,4 @@ class Unpack:
         """Unpack the batches of a task."""
         for batch in batches:
             for packed in batch.column(0).to_pylist():
-                yield from _from_bytes(packed).cast(self.schema).to_batches()
-
-
-class Processor(StatefulProcessor):
-    """Pushes the events of a bucket of keys, and lets time pass up to the watermark."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def init(self, handle: Any) -> None:
-        """Open the state."""
-        acknowledge()
-        self.handle = handle
-        self.state = handle.getValueState("rows", "body BINARY")
-        self.empty = self.plan.stream()
-
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
-        """Take a micro-batch of events of one bucket."""
-        parts: list[list[pa.Table]] = [[] for _ in self.plan.schemas]
-        for frame in rows:
-            for side, packed in zip(frame["side"], frame["rows"], strict=True):
-                parts[side].append(_from_bytes(packed))
-        tables = [pa.concat_tables(some) if some else None for some in parts]
-        yield from self._advance(tables, timerValues.getCurrentWatermarkInMs())
-
-    def handleExpiredTimer(  # noqa: N802
-        self,
-        key: Any,
-        timerValues: Any,  # noqa: N803
-        expiredTimerInfo: Any,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
-        """Do what was waiting for the watermark."""
-        yield from self._advance([None] * len(self.plan.schemas), timerValues.getCurrentWatermarkInMs())
-
-    def close(self) -> None:
-        """Nothing is held outside the state."""
-        keep_loaded()
-
-    def _advance(self, tables: Sequence[pa.Table | None], watermark: int) -> Iterator[pd.DataFrame]:
-        stream = copy.copy(self.empty)
-        if self.state.exists():
-            read_state(stream, bytes(self.state.get()[0]))
-        before = stream.tally
-        result = stream.push_complete(tables, watermark * MILLISECOND if watermark else MIN_TICK)
-        after, coming = stream.tally, sum(table.num_rows for table in tables if table is not None)
-        assert after.events == before.events + coming == after.used + after.held + after.refused, "an event was lost"
-        found = stream.with_refused(result)
-        self._save(stream)
-        if found.num_rows:
-            yield pd.DataFrame({"rows": [_to_bytes(found)]})
-
-    def _save(self, stream: FinalStream) -> None:
-        if stream.is_idle:
-            self.state.clear()
-            return
-        self.state.update((write_state(stream),))
-        if stream.next_instant < FOREVER:
-            self.handle.registerTimer(-(-stream.next_instant // MILLISECOND))
-
-
-def _to_bytes(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def _from_bytes(packed: bytes) -> pa.Table:
-    return pa.ipc.open_stream(packed).read_all()
+                yield from from_bytes(packed).cast(self.schema).to_batches()
