@@ -70,3 +70,18 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture
+def changed(spark):
+    """Settings of the session that hold for one test."""
+    before = {}
+
+    def change(settings):
+        before.update({name: spark.conf.get(name) for name in settings})
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+
+    yield change
+    for name, value in before.items():
+        spark.conf.set(name, value)

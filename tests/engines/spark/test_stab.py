@@ -19,21 +19,6 @@ def events(rows=200):
     return pa.table({"start": starts, "end": ends, "id": range(rows), "text": [str(row) for row in range(rows)]})
 
 
-@pytest.fixture
-def changed(spark):
-    """Settings of the session that hold for one test."""
-    before = {}
-
-    def change(settings):
-        before.update({name: spark.conf.get(name) for name in settings})
-        for name, value in settings.items():
-            spark.conf.set(name, value)
-
-    yield change
-    for name, value in before.items():
-        spark.conf.set(name, value)
-
-
 def ids(frame):
     return sorted(row["id"] for row in frame.collect())
 

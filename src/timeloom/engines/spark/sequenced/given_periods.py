@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 
 from timeloom.engines.spark.columns.faults import TOLD, Judgement, report
 from timeloom.engines.spark.exchange.routing import RowTicks
+from timeloom.engines.spark.exchange.writing import KEY
 from timeloom.engines.spark.sequenced.tick_columns import END, START, numbers
+from timeloom.engines.spark.slicing.sharing import content
 from timeloom.engines.spark.slicing.tick_ranges import PeriodRange
 from timeloom.engines.tables.arrays import from_numpy
 from timeloom.engines.tables.ticks import read_period
@@ -22,7 +24,8 @@ from timeloom.engines.tables.verdicts import VALID, Verdicts, judge
 class GivenPeriods:
     """How such rows are read; ``start`` and ``end`` are the names of the period columns in them.
 
-    ``columns`` are those that go on beside the ticks.
+    ``columns`` are those that go on beside the ticks. Rows whose hashes do not come with them get those of the columns
+    that are ``hashed``.
     """
 
     range: PeriodRange
@@ -30,6 +33,7 @@ class GivenPeriods:
     start: str
     end: str
     columns: tuple[str, ...]
+    hashed: tuple[str, ...] = ()
 
     def admitted(self, rows: pa.Table) -> pa.Table:
         """The rows with their ticks, without those that are dropped; some may be refused."""
@@ -38,6 +42,8 @@ class GivenPeriods:
         found = read_period(pa.table(given), period, "input")
         ends, verdict = judge(found, self.judgement.policy)
         kept = rows.select(list(self.columns))
+        if self.hashed:
+            kept = kept.append_column(KEY, from_numpy(content(rows.select(list(self.hashed))).view(np.int64)))
         ticked = kept.add_column(0, START, from_numpy(found.starts)).add_column(1, END, from_numpy(ends))
         if not verdict.any():
             return ticked

@@ -31,6 +31,9 @@ from timeloom.engines.tables.ticks import Ticks
 from timeloom.engines.tables.verdicts import VALID
 from timeloom.engines.timelines.grouped import window_ticks
 
+WHOLE = (T.IntegralType, T.DateType, T.TimestampType, T.TimestampNTZType)
+"""Groups of these types are equal if their bits are. Where nothing is cut, tasks hash them, which spares a column."""
+
 SLICE = "slice"
 """The column with the slice of a row, where groups are told apart."""
 
@@ -109,6 +112,9 @@ class GroupedRows:
         wanted = dict.fromkeys([start, end, *columns])
         if not self.by:
             return self.admitted.rows.selectExpr(*wanted), reader
+        if self.slicing.slices == 1 and all(isinstance(self.admitted.schema[name].dataType, WHOLE) for name in self.by):
+            hashed = tuple(map(self.admitted.column, self.by))
+            return self.admitted.rows.selectExpr(*wanted), replace(reader, hashed=hashed)
         rows = self.admitted.rows.selectExpr(f"{self._key()} AS {KEY}", *wanted)
         return rows, replace(reader, columns=(KEY, *columns))
 
