@@ -222,6 +222,34 @@ def verbs(count: int) -> list[Line]:
     return lines
 
 
+def doubled(count: int) -> list[Line]:
+    """Every verb through a forest, where twice as many events leave the answer as it is."""
+    found: list[dict[str, float]] = []
+    for size in (count // 2, count):
+        events, few = few_windows(size)
+        forest = tl.StabForest.build(*events)
+        calls: dict[str, Callable[[], object]] = {
+            f"tl.join(few, forest, how={how!r})": partial(tl.join, few, forest, how=how)
+            for how in ("inner", "left", "semi", "anti")
+        }
+        calls |= {
+            f"tl.join(forest, few, how={how!r})": partial(tl.join, forest, few, how=how)
+            for how in ("inner", "right", "semi")
+        }
+        calls |= {
+            f"tl.join(few, forest, {relation!r})": partial(tl.join, few, forest, relation)
+            for relation in ("during", "overlaps", "meets", "contains")
+        }
+        calls["tl.stab(forest)"] = partial(tl.stab, forest, at=int(few["start"][2].as_py()))
+        calls["tl.count_join(few, forest)"] = partial(tl.count_join, few, forest)
+        calls["tl.nearest(few, forest)"] = partial(tl.nearest, few, forest)
+        found.append({name: often(call, 200) for name, call in calls.items()})
+    half, whole = found
+    return [
+        Line(f"{name}, {count:,} events", whole[name], "half as many events", half[name], ">= 0.83 x") for name in whole
+    ]
+
+
 def axes(count: int) -> list[Line]:
     """The same verbs and methods where ticks are days or microseconds."""
     lines = []
@@ -350,6 +378,7 @@ def main() -> None:
     powers = range(0, 19) if full else (0, 2, 4, 8, 12)
     constants = [1, 2, 4, 8, 16, 32, 64] if full else [1, 32]
     show("Verbs through a forest", verbs(2**20) + axes(2**20))
+    show("Twice the events, the same answer", doubled(2**20))
     show("Awkward orders", awkward(200_000 if full else 50_000))
     show("Many windows", windows(10**6 if full else 10**5, 10**5 if full else 10**4))
     print(process_size("distinct starts", 10**6, 80))

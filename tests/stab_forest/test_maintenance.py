@@ -293,3 +293,29 @@ def test_tables_are_read_by_their_period():
     forest.extend(table, period=("begin", "until"))
     forest.extend(pa.table({"start": [3, 4], "end": [5, 6]}).to_pandas())
     check(forest, [(1, 4), (2, FOREVER), (3, 5), (4, 6)], range(0, 8))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_batches_make_the_forest_that_single_events_make(seed, monkeypatch):
+    random, forests = np.random.default_rng(seed), [StabForest(order="start") for _ in range(2)]
+    start, opened = 0, []
+    for _ in range(40):
+        size = int(random.integers(1, 30))
+        starts = start + np.cumsum(random.integers(0, 3, size))
+        ends = starts + random.integers(1, 40, size)
+        ends[random.random(size) < 0.2] = FOREVER
+        opened += (len(forests[0]) + np.flatnonzero(ends == FOREVER)).tolist()
+        start = int(starts[-1])
+        finished = {
+            opened.pop(int(random.integers(len(opened)))): start + int(random.integers(1, 50))
+            for _ in range(min(len(opened), int(random.integers(0, 4))))
+        }
+        for forest, many in zip(forests, (1, 10**9), strict=True):
+            monkeypatch.setattr("timeloom.stab_forest.index.MANY", many)
+            forest.extend(starts, ends)
+            for event, end in finished.items():
+                forest.finish(forest.handle(event), end)
+        for t in random.integers(0, start + 60, 5).tolist():
+            assert sorted(forests[0].stab(t).tolist()) == sorted(forests[1].stab(t).tolist())
+    for forest in forests:
+        check_shape(read_shape(forest._shared.settled().forest))

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from threads.stab_forest import stress
 from timeloom import InvalidInputError, StabForest, UsageError
-from timeloom.stab_forest import journal, persistence, sharing
+from timeloom.stab_forest import persistence, sharing
+from timeloom.stab_forest.journal import records as journal_records
 from timeloom.streaming import LiveForest
 
 
@@ -185,8 +186,8 @@ def test_a_save_while_a_writer_waits_for_a_reader_holds_one_state(tmp_path, monk
 
 
 def test_no_record_is_lost_when_many_save_incrementally(tmp_path):
-    for round_ in range(10):
-        forest, path = StabForest(order="watermark"), tmp_path / f"{round_}.idx"
+    for number in range(10):
+        forest, path = StabForest(order="watermark"), tmp_path / f"{number}.idx"
 
         def work(number, forest=forest, path=path):
             for start in range(20):
@@ -201,16 +202,16 @@ def test_no_record_is_lost_when_many_save_incrementally(tmp_path):
 
 
 def test_a_file_that_is_replaced_while_it_is_loaded_is_read_again(tmp_path, monkeypatch):
-    path, real_records = tmp_path / "f.idx", journal.records
+    path = tmp_path / "f.idx"
     forest = StabForest.build([1, 2], [5, 9])
     forest.save(path, incremental=True)
     forest.append(3, 4)
     forest.save(path, incremental=True)
 
-    def records(log):
-        monkeypatch.setattr(persistence, "records", real_records)
+    def records(journal):
+        monkeypatch.setattr(persistence, "records", journal_records)
         forest.save(path)
-        return real_records(log)
+        return journal_records(journal)
 
     monkeypatch.setattr(persistence, "records", records)
     loaded = StabForest.load(path)

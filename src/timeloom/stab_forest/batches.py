@@ -1,13 +1,14 @@
 """Many questions in one call: sorted once, shared out to all cores."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from timeloom.engines.resources.threads import chunks, cores, in_parallel
-from timeloom.kernels.order import Positions, Ticks, in_order, sealed, sort
+from timeloom.engines.resources.threads import SMALL, chunks, cores, in_parallel, worth
+from timeloom.kernels.order import Ticks, in_order, sealed, sort
 from timeloom.kernels.stab_forest.layout import EVENTS
-from timeloom.kernels.stab_forest.listing import Met, add_runs, events_met, place, write_met, write_runs
+from timeloom.kernels.stab_forest.listing import add_runs, answered, hand_out, place
 from timeloom.kernels.stab_forest.multi_stab import THRESHOLD, multi_stab, new_marks
 from timeloom.kernels.stab_forest.rectangle import count_rows, rank_through
 from timeloom.kernels.stab_forest.stab import count_many
@@ -20,8 +21,14 @@ STARTED, LASTING = (MIN_TICK, MAX_TICK, MIN_TICK, -1), (1, MAX_TICK, MIN_TICK, M
 MANY = 16
 """So many events are sorted in the time that the index takes for one count."""
 
+STEP = 32
+"""Reaching an instant through the index takes as long as reading so many events."""
+
 IN_ORDER = np.zeros(0, np.int32)
-"""Where instants came from that are in order."""
+"""Where instants came from that are in order, and the ids of events that have none but their positions."""
+
+NO_RUNS = np.zeros(0, np.int64), np.zeros(0, np.int64)
+"""What starts within instants."""
 
 Answers = tuple[Ticks, Ticks]
 """The ids for question j are ``ids[offsets[j]:offsets[j + 1]]``."""
@@ -86,23 +93,23 @@ def _listed(index: EventIndex, ts: Ticks, ends: Ticks | None, c: int) -> Answers
     if not in_order(ts):
         order = sort(ts, cores())
         rows, ts, ends = order.ids, order.values, None if ends is None else ends[order.ids]
-    meet = partial(events_met, index.forest, sealed(ts), c, rows, offsets)
-    met = in_parallel([partial(meet, *part) for part in chunks(ts.size, cores())], cores())
-    runs = None
+    answer = partial(answered, index.forest, sealed(ts), c, rows, offsets)
+    tasks = [partial(answer, *part) for part in _parts(index, ts.size)]
+    pages = [page for part in in_parallel(tasks, cores()) for page in part]
+    runs = NO_RUNS
     if ends is not None:
         starts = index.starts()
         runs = np.searchsorted(starts, ts, side="right"), np.searchsorted(starts, ends, side="left")
         add_runs(rows, *runs, offsets)
     out = np.empty(place(offsets), np.int64)
-    write = partial(_write, index, sealed(ts), rows, runs, offsets, out)
-    in_parallel([partial(write, part) for part in met], cores())
-    return offsets, index.names(out)
+    ids = IN_ORDER if index.ids is None else index.ids
+    hand = partial(hand_out, rows, *runs, offsets, ids, out)
+    in_parallel([partial(hand, *page) for page in pages], worth(cores(), out.size))
+    return offsets, out
 
 
-def _write(
-    index: EventIndex, ts: Ticks, rows: Positions, runs: Answers | None, offsets: Ticks, out: Ticks, met: Met
-) -> None:
-    """Write the answers to some of the instants."""
-    write_met(index.forest, ts, met.stop, met.positions, met.firsts, rows, offsets, out)
-    if runs is not None:
-        write_runs(met.begin, met.stop, rows, *runs, offsets, out)
+def _parts(index: EventIndex, instants: int) -> list[tuple[int, int]]:
+    """Cut instants into a range for each core that is worth it: a step reads events up to the next, or the index."""
+    steps = instants * (1 + min(STEP, len(index) // instants))
+    parts = max(1, min(cores(), steps // SMALL, instants))
+    return list(pairwise(instants * part // parts for part in range(parts + 1)))

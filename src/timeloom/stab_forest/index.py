@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import MAX_ROWS, Positions, Ticks
 from timeloom.kernels.stab_forest.build import build, event_order, sort_runs
+from timeloom.kernels.stab_forest.bulk_append import append_many
 from timeloom.kernels.stab_forest.finish import finish
 from timeloom.kernels.stab_forest.layout import (
     EVENTS,
@@ -19,8 +20,8 @@ from timeloom.kernels.stab_forest.layout import (
     resized,
 )
 
-BULK, CHEAPER = 1024, 4
-"""From so many events on they may be built in bulk, which takes so much less for an event than appending it does."""
+MANY = 256
+"""So many events are sooner appended together than one by one."""
 
 
 class EventIndex:
@@ -102,35 +103,25 @@ class EventIndex:
         rows = event_order(starts, ends)
         if rows is not None:
             starts, ends, ids = starts[rows], ends[rows], ids[rows]
-        rebuilt = self._rebuilt(starts, ends)
-        if not rebuilt:
+        if before:
             self._reserve(before + starts.size)
+        else:
+            _require_room(starts.size)
+            self.forest = build(starts, ends)
         if rows is not None or self.ids is not None or not np.array_equal(ids, np.arange(before, before + ids.size)):
             self._own_ids()[before : before + ids.size] = ids
         self._note(ids, np.arange(before, before + ids.size))
-        if rebuilt:
+        if not before:
             return
         shared = 0
-        if before and starts[0] == self.forest.starts[before - 1]:
+        if starts[0] == self.forest.starts[before - 1]:
             shared = int(np.searchsorted(starts, starts[0], side="right"))
             append_events(self.forest, starts[:shared], ends[:shared])
             self._restore_tail(tail, before, int(ends[0]))
         if shared < starts.size:
             self._sort(tail, len(self))
-            append_events(self.forest, starts[shared:], ends[shared:])
-
-    def _rebuilt(self, starts: Ticks, ends: Ticks) -> bool:
-        """Index ordered events together with all that are here, if that takes less than appending one by one."""
-        before = len(self)
-        if starts.size < BULK or starts.size * CHEAPER < before or self.untidy:
-            return False
-        _require_room(before + starts.size)
-        if before:
-            starts, ends = np.concatenate([self.starts(), starts]), np.concatenate([self.ends(), ends])
-            if event_order(starts, ends) is not None:
-                return False
-        self.forest, self.moved = build(starts, ends), self.moved + before
-        return True
+            append = append_many if starts.size - shared >= MANY else append_events
+            append(self.forest, starts[shared:], ends[shared:])
 
     def locate_all(self, events: Ticks) -> Ticks:
         """The positions of events, -1 for each that is not here."""

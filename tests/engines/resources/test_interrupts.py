@@ -30,7 +30,7 @@ history = pa.table({"sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 
 slide = tl.Slide(1, 2, 1)
 local, timelines = "timeloom.engines.local", "timeloom.engines.timelines"
 skipping = "timeloom.engines.joins.parallel_skip"
-importlib.import_module(skipping).SHORT = 0
+importlib.import_module(skipping).SHORT = importlib.import_module(skipping).REST = 0
 CALLS = [
     (lambda: tl.join(rows, rows), f"{local}.join", "find"),
     (lambda: tl.join(rows, rows, how="left"), f"{local}.join", "_assemble"),

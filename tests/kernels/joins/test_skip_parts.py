@@ -37,11 +37,15 @@ def test_parts_together_are_the_whole_and_have_no_pair_in_common(left, right, re
     assert sorted(found) == sorted(join(left, right))
 
 
-@pytest.mark.parametrize(("short", "few", "most"), [(0, 8, 8), (1, 8, 8), (3, 2, 16), (5, 1, 1), (100, 1, 100)])
+@pytest.mark.parametrize(
+    ("short", "rest", "few", "most", "sample"),
+    [(0, 0, 8, 8, 0), (1, 0, 8, 8, 9), (3, 2, 2, 16, 2), (5, 0, 1, 1, 9), (2, 9, 1, 9, 9), (100, 0, 1, 100, 9)],
+)
 @given(left=events, right=events, reach=st.sampled_from([0, 1, 3, 100]), begin=st.integers(-1, 13))
-def test_whatever_the_caller_does_by_itself_the_rest_follows(short, few, most, left, right, reach, begin):
+def test_whatever_the_caller_does_by_itself_the_rest_follows(short, rest, few, most, sample, left, right, reach, begin):
     with pytest.MonkeyPatch.context() as changed:
-        for name, value in {"SHORT": short, "FEW": few, "ROOM": most, "SMALL": 2}.items():
+        steps = {"SHORT": short, "REST": rest, "FEW": few, "ROOM": most, "SAMPLE": sample, "SMALL": 2}
+        for name, value in steps.items():
             changed.setattr(parallel_skip, name, value)
         whole = SkipJoin(build(*columns(left)), build(*columns(right)), reach, reach)
         assert pairs(skip_join_by(2, whole)) == sorted(join(left, right))

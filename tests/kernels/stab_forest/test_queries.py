@@ -187,7 +187,8 @@ def test_questions_shared_out_to_threads_are_answered_as_by_one(monkeypatch):
             sorted(zip(*map(np.ndarray.tolist, forest.skip_join(others)), strict=True)),
         )
 
-    monkeypatch.setattr(parallel_skip, "SHORT", 0)
+    for name in ("SHORT", "REST"):
+        monkeypatch.setattr(parallel_skip, name, 0)
     found = []
     for threads in (1, 3):
         for module in (batches, reaching):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from reference.stabbing import check_shape, half_open, in_order, least, most, point_least, read_shape
 from timeloom.kernels.stab_forest.build import build, event_order, first_dummy, highest_between
-from timeloom.kernels.stab_forest.layout import allocate, append_events, dummies, resized
+from timeloom.kernels.stab_forest.bulk_append import append_many
+from timeloom.kernels.stab_forest.layout import FOREVER, allocate, append_events, dummies, resized
 from tree import worked_examples
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -225,3 +226,21 @@ def test_event_order_sorts_by_start_then_end(pairs):
         assert keys == sorted(keys)
     else:
         assert rows.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+
+
+@given(events, st.integers(0, 40), st.integers(0, 40), st.data())
+def test_many_appended_at_once_make_the_same_forest(periods, first, second, data):
+    starts = sorted({start for start, _ in periods})
+    assume(len(starts) > 1)
+    cuts = sorted({starts[1 + first % (len(starts) - 1)], starts[1 + second % (len(starts) - 1)]})
+    open_ends = data.draw(st.sets(st.integers(0, len(periods) - 1)))
+    ordered = sorted((v, FOREVER - 1 if at in open_ends else w) for at, (v, w) in enumerate(periods))
+    forest = appended([period for period in ordered if period[0] < cuts[0]])
+    for begin, stop in zip(cuts, [*cuts[1:], FOREVER], strict=True):
+        append_many(forest, *columns([period for period in ordered if begin <= period[0] < stop]))
+    expected = appended(ordered)
+    assert read_shape(forest) == read_shape(expected)
+    for each in (forest, expected):
+        append_events(each, *columns([(20, 21), (22, 30), (23, 23)]))
+    assert read_shape(forest) == read_shape(expected)
+    check_shape(read_shape(forest))

@@ -12,6 +12,8 @@ from timeloom.kernels.joins.skip_join import (
     PAIRS,
     PATIENCE,
     RIGHT_AT,
+    WANTED,
+    likely,
     new_state,
     widened,
 )
@@ -21,8 +23,15 @@ from timeloom.kernels.order import Ticks
 SHORT = 1 << 17
 """So many steps the caller takes by itself: an interrupt waits for milliseconds at most."""
 
-FEW, ROOM = 1 << 16, 1 << 21
-"""So many pairs there is room for at first, and so many the caller writes by itself."""
+REST = 1 << 19
+"""So many events that are left it joins, too: sharing them out, which counts all pairs first, takes as long."""
+
+FEW, ROOM = 1 << 16, 1 << 22
+"""So many pairs there is room for at first, and so many the caller writes by itself; none of them if there seem to be
+twice as many."""
+
+SAMPLE = 2048
+"""After so many events it can be said how many pairs there seem to be: one that lasts for ever tells nothing."""
 
 
 def skip_join_by(threads: int, join: SkipJoin, begin: int = FIRST_TICK, marks: Ticks | None = None) -> Pairs:
@@ -48,11 +57,17 @@ def _begun(join: SkipJoin, state: Ticks, marks: Ticks | None) -> tuple[Pairs, bo
     left, right = (np.empty(min(FEW, 8 * events + 8), np.int64) for _ in range(2))
     state[PATIENCE] = SHORT
     done = join.go_on(state, (left, right), marks)
-    while not done and state[PATIENCE]:
-        wider = widened(left, state, events)
-        if wider.size > ROOM:
+    while not done:
+        if state[PATIENCE]:
+            passed = state[LEFT_AT] + state[RIGHT_AT]
+            many = passed >= SAMPLE and likely(state, events) > 2 * ROOM
+            if many or state[PAIRS] + state[WANTED] > ROOM:
+                break
+            left, right = widened(left, state, events), widened(right, state, events)
+        elif _left(join, state) > REST:
             break
-        left, right = wider, widened(right, state, events)
+        else:
+            state[PATIENCE] = REST
         done = join.go_on(state, (left, right), marks)
     state[PATIENCE] = LAST_TICK
     return (left[: state[PAIRS]], right[: state[PAIRS]]), done

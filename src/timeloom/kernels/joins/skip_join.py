@@ -229,16 +229,20 @@ def forward_scan(left_starts: Ticks, left_ends: Ticks, right_starts: Ticks, righ
     return out_left[: state[PAIRS]], out_right[: state[PAIRS]]
 
 
+def likely(state: Ticks, events: int) -> int:
+    """How many pairs all events have if they go on like those so far."""
+    passed = max(1, int(state[LEFT_AT] + state[RIGHT_AT]))
+    return int(state[PAIRS] + state[WANTED]) * events // passed
+
+
 def widened(array: Ticks, state: Ticks, events: int) -> Ticks:
     """Copy what is written to a larger array.
 
-    It gets the size that all events would need if they went on like those so far, but between twice and sixteen
-    times what it had.
+    It gets the size that all events would need if they went on like those so far, but between twice and 64 times what
+    it had: memory that is never written costs nothing, and copying does.
     """
-    used, wanted = int(state[PAIRS]), int(state[WANTED])
-    passed = max(1, int(state[LEFT_AT] + state[RIGHT_AT]))
-    likely = (used + wanted) * events // passed * 9 // 8
-    size = max(used + wanted, 2 * array.size, min(likely, 16 * array.size))
+    used, needed = int(state[PAIRS]), int(state[PAIRS] + state[WANTED])
+    size = max(needed, 2 * array.size, min(likely(state, events) * 9 // 8, 64 * array.size))
     wider = np.empty(size, np.int64)
     wider[:used] = array[:used]
     return wider

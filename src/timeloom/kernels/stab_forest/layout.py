@@ -136,20 +136,19 @@ def dummies(nodes: int) -> list[int]:
 def resized(forest: Forest, capacity: int) -> Forest:
     """Copy a forest into arrays with room for this many events."""
     copy = allocate(capacity)
-    parts = in_use(forest)
-    for name, part in parts.items():
-        if name not in ("counts", "lists"):
-            getattr(copy, name)[: part.size] = part
-    events, nodes, listed, _ = parts["counts"]
+    events, nodes, listed, base = (int(count) for count in forest.counts[:4])
+    sizes = {"starts": events, "ends": events, "dkey": nodes + 1, "guide": nodes // STRIDE + 1, "nodes": nodes + 2}
+    for name, size in {**sizes, "lists": listed}.items():
+        getattr(copy, name)[:size] = getattr(forest, name)[:size]
+    pooled = int(forest.nodes[nodes]["list_stop"]) - base if nodes else 0
+    copy.lists[capacity : capacity + pooled] = forest.lists[base : base + pooled]
+    for name in ("list_at", "list_stop"):
+        copy.nodes[name][dummies(nodes)] += capacity - base
     copy.counts[:3] = events, nodes, listed
     late = int(forest.counts[LATE])
     copy.counts[LATE:] = forest.counts[LATE:]
     copy.late_at[:late], copy.late_ends[:late] = forest.late_at[:late], forest.late_ends[:late]
     copy.late[copy.late_at[:late]] = np.arange(1, late + 1)
-    copy.lists[:listed] = parts["lists"][:listed]
-    copy.lists[capacity : capacity + parts["lists"].size - listed] = parts["lists"][listed:]
-    copy.nodes["list_at"][dummies(int(nodes))] += capacity - listed
-    copy.nodes["list_stop"][dummies(int(nodes))] += capacity - listed
     mark_open(copy)
     return copy
 

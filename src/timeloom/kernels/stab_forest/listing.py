@@ -1,8 +1,8 @@
-"""Many stabs with an answer for each: two passes over ascending instants, so that every answer is written once.
+"""Many stabs with an answer for each: an answer is what lasts of the one before it, and what has started since.
 
-The first pass meets each event that is active at any of the instants, notes at which one first, and counts it for every
-instant that it lasts to. Then it is known where each answer begins. The second pass writes the events there, whatever
-order the answers are wanted in; an event that was met earlier comes first. Windows get what starts within them behind.
+Ascending instants are answered one after the other, into pages of positions; each answer is read from the one before,
+which is still in the cache. Then it is known where answers belong, whatever order they are wanted in, and they are
+handed out as ids. Windows get what starts within them behind.
 """
 
 from typing import NamedTuple
@@ -11,59 +11,84 @@ import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
-from timeloom.kernels.stab_forest.layout import EVENTS, NODES, Forest, end_at
+from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, NODES, Forest, end_at
 from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
-from timeloom.kernels.stab_forest.rectangle import rank_through
-from timeloom.kernels.stab_forest.stab import count_at, first_after, locate, visit
+from timeloom.kernels.stab_forest.stab import first_after, locate, visit
+
+PAGE = 1 << 22
+"""So many positions a page holds, or those of one answer."""
+
+NUMBER, SEEN, NODE, BEFORE, FILL, WANTED = range(6)
+"""Where a listing stands: the next instant, the first event that starts after the last one, its node, where the last
+answer begins in the page and where it ends, and how much room the next one may take."""
 
 
-class Met(NamedTuple):
-    """The events that instants ``begin`` to ``stop`` meet: where each stands, and the number of the first instant."""
+class Page(NamedTuple):
+    """The answers to the instants from ``begin`` to ``stop``, behind each other."""
 
     begin: int
     stop: int
-    positions: Ticks
-    firsts: Positions
+    positions: Positions
 
 
 @compiled
-def meet(
+def list_on(
     forest: Forest,
     ts: Ticks,
-    begin: int,
     stop: int,
     reach: int,
     marks: Ticks,
-    met: Ticks,
-    firsts: Positions,
+    state: Ticks,
+    page: Positions,
     rows: Positions,
     offsets: Ticks,
-) -> int:
-    """Meet the events of the instants from ``begin`` to ``stop``; tell how many there are.
+) -> None:
+    """Answer the instants from the state on, before ``stop``, until the page is full.
 
-    The answer to instant k has the number ``rows[k]``, or k if there are no rows; its size is added to ``offsets``
+    The answer to instant k has the number ``rows[k]``, or k if there are no rows; its size is written to ``offsets``
     behind that number. A step reads the event list if its instant is near and the index if it is far, as a multi-stab
     does.
     """
-    starts, events, ordered = forest.starts, forest.counts[EVENTS], rows.size == 0
-    seen, node, count = 0, 1, 0
-    for number in range(begin, stop):
-        t, known = ts[number], count
+    starts, ends, events, some_late = forest.starts, forest.ends, forest.counts[EVENTS], forest.counts[LATE] > 0
+    seen, node, before, at, wanted = state[SEEN], state[NODE], state[BEFORE], state[FILL], 0
+    number, room, ordered = state[NUMBER], page.size, rows.size == 0
+    while number < stop:
+        t, now = ts[number], at
+        wanted = now - before + min(reach, events - seen)
+        if now + wanted > room:
+            break
+        for hit in range(before, now):
+            position = page[hit]
+            page[at] = position
+            end = ends[position]
+            if some_late and end == FOREVER:
+                end = end_at(forest, position)
+            at += end > t
         if seen + reach < events and starts[seen + reach] <= t:
             node = locate(forest, node, t)
-            count = visit(forest, t, seen, node, marks, met, count)
+            at = visit(forest, t, seen, node, marks, page, at)
+            if at > room:
+                wanted, at = at - now, now
+                break
             seen = first_after(forest, node, t)
         while seen < events and starts[seen] <= t:
-            met[count] = seen
-            count += end_at(forest, seen) > t
+            page[at] = seen
+            end = ends[seen]
+            if some_late and end == FOREVER:
+                end = end_at(forest, seen)
+            at += end > t
             seen += 1
-        for new in range(known, count):
-            firsts[new] = number
-            end, later = end_at(forest, met[new]), number
-            while later < stop and ts[later] < end:
-                offsets[(later if ordered else rows[later]) + 1] += 1
-                later += 1
-    return count
+        offsets[(number if ordered else rows[number]) + 1] = at - now
+        before = now
+        number += 1
+    state[NUMBER], state[SEEN], state[NODE], state[BEFORE], state[FILL], state[WANTED] = (
+        number,
+        seen,
+        node,
+        before,
+        at,
+        wanted,
+    )
 
 
 @compiled
@@ -75,49 +100,60 @@ def add_runs(rows: Positions, begins: Ticks, stops: Ticks, offsets: Ticks) -> No
 
 @compiled
 def place(offsets: Ticks) -> int:
-    """Turn sizes, each behind its answer's number, into where the answer begins; tell the size of all together."""
+    """Turn sizes, each behind its answer's number, into where answers end; tell the size of all together."""
     total = 0
-    for number in range(1, offsets.size):
-        size = offsets[number]
+    for number in range(offsets.size):
+        total += offsets[number]
         offsets[number] = total
-        total += size
     return total
 
 
 @compiled
-def write_met(
-    forest: Forest, ts: Ticks, stop: int, met: Ticks, firsts: Positions, rows: Positions, offsets: Ticks, out: Ticks
+def hand_out(
+    rows: Positions,
+    begins: Ticks,
+    stops: Ticks,
+    offsets: Ticks,
+    ids: Positions,
+    out: Ticks,
+    begin: int,
+    stop: int,
+    positions: Positions,
 ) -> None:
-    """Write each event into the answers of the instants that it lasts to; offsets move behind what is written."""
-    ordered = rows.size == 0
-    for event in range(met.size):
-        position, number = met[event], firsts[event]
-        end = end_at(forest, position)
-        while number < stop and ts[number] < end:
-            answer = (number if ordered else rows[number]) + 1
-            out[offsets[answer]] = position
-            offsets[answer] += 1
-            number += 1
+    """Write the answers of a page to their places, each with its run behind if there are runs.
 
-
-@compiled
-def write_runs(begin: int, stop: int, rows: Positions, begins: Ticks, stops: Ticks, offsets: Ticks, out: Ticks) -> None:
-    """Write a run of positions behind each of some answers; offsets move behind what is written."""
+    Positions become ids, if these are others.
+    """
+    ordered, named, hit = rows.size == 0, ids.size > 0, 0
+    if ordered and not begins.size:
+        part = out[offsets[begin] : offsets[stop]]
+        for at in range(part.size):
+            part[at] = ids[positions[at]] if named else positions[at]
+        return
     for number in range(begin, stop):
-        answer = (rows[number] if rows.size else number) + 1
-        at = offsets[answer]
-        for position in range(begins[number], stops[number]):
-            out[at] = position
-            at += 1
-        offsets[answer] = at
+        answer = number if ordered else rows[number]
+        at, last = offsets[answer], offsets[answer + 1]
+        behind = max(0, stops[number] - begins[number]) if begins.size else 0
+        for place in range(at, last - behind):
+            out[place] = ids[positions[hit]] if named else positions[hit]
+            hit += 1
+        for more in range(behind):
+            position = begins[number] + more
+            out[last - behind + more] = ids[position] if named else position
 
 
-def events_met(forest: Forest, ts: Ticks, c: int, rows: Positions, offsets: Ticks, begin: int, stop: int) -> Met:
-    """What some of the ascending instants meet, counted into the offsets."""
-    events, first, last = forest.counts[EVENTS], int(ts[begin]), int(ts[stop - 1])
-    started = rank_through(forest.starts, events, last) - rank_through(forest.starts, events, first)
-    reach = reach_of(c, int(forest.counts[NODES]))
-    most = int(count_at(forest, first) + started) + int(forest.late_at.size) + 1
-    met, firsts = np.empty(most, np.int64), np.empty(most, np.int32)
-    found = meet(forest, ts, begin, stop, reach, new_marks(), met, firsts, rows, offsets)
-    return Met(begin, stop, met[:found], firsts[:found])
+def answered(forest: Forest, ts: Ticks, c: int, rows: Positions, offsets: Ticks, begin: int, stop: int) -> list[Page]:
+    """The answers to some of the ascending instants in pages, their sizes in the offsets."""
+    reach, state = reach_of(c, int(forest.counts[NODES])), np.array([begin, 0, 1, 0, 0, 0])
+    pages, last, size = [], np.zeros(0, np.int32), 4 * (stop - begin)
+    while state[NUMBER] < stop:
+        first, kept = int(state[NUMBER]), last.size
+        page = np.empty(kept + max(int(state[WANTED]), min(size, PAGE)), np.int32)
+        page[:kept] = last
+        state[BEFORE], state[FILL] = 0, kept
+        list_on(forest, ts, stop, reach, new_marks(), state, page, rows, offsets)
+        number, fill = int(state[NUMBER]), int(state[FILL])
+        pages.append(Page(first, number, page[kept:fill]))
+        last = page[int(state[BEFORE]) : fill].copy()
+        size = max(2 * size, 9 * (stop - number) * (fill - kept) // (8 * max(1, number - first)))
+    return pages

@@ -13,11 +13,15 @@ are met as open ones, and dropped again if they have ended by t.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.build import first_reaching
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, LOOSE, NODES, STRIDE, Forest
+
+Found = NDArray[np.integer]
+"""Where positions are written: ids are wider, pages of answers are not."""
 
 NO_MARKS = np.zeros(0, np.int64)
 
@@ -55,7 +59,7 @@ def first_after(forest: Forest, node: int, t: int) -> int:
 
 
 @compiled
-def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks, at: int) -> int:
+def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found, at: int) -> int:
     """Write the events at or after ``seen`` that are active at t, whose node is given; return the new fill.
 
     The way leads over the dummy nodes of earlier forest-points (each a step to the right), then down one tree to the
@@ -129,7 +133,7 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Ticks
 
 
 @compiled
-def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Ticks, begun: int, stop: int) -> int:
+def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Found, begun: int, stop: int) -> int:
     """Drop of the hits from ``begun`` on those whose end is kept apart and has come."""
     at = begun
     for hit in range(begun, stop):
@@ -141,7 +145,7 @@ def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Tick
 
 
 @compiled
-def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Ticks, at: int) -> int:
+def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Found, at: int) -> int:
     """Write what lasts beyond t of a tail in runs, which are as long as the digits of its size."""
     level = 31
     while begin < stop:
