@@ -49,6 +49,22 @@ def test_an_event_whose_thread_is_interrupted_is_in_both_lists_or_in_none():
     assert intake.push(11, 12) == 7
 
 
+def test_an_interrupt_before_the_event_is_looked_at_loses_no_token():
+    class Interrupted(list):
+        def __len__(self):
+            raise KeyboardInterrupt
+
+    intake = opened()
+    assert intake.push(10, 12) == 7
+    whole, intake.ends = intake.ends, Interrupted([12])
+    with pytest.raises(KeyboardInterrupt):
+        intake.push(11, 12)
+    intake.ends = whole
+    assert intake.push(11, 12) == 8
+    assert (intake.starts, intake.ends) == ([10, 11], [12, 12])
+    intake.close()
+
+
 def test_many_threads_that_append_lose_nothing_beside_readers():
     forest, given, read = StabForest(order="start"), [[] for _ in range(3)], []
 

@@ -46,16 +46,15 @@ class Intake:
 
         Whatever interrupts the thread that holds the token, the event is in both lists or in none.
         """
-        free = self._free
+        free, ends, number = self._free, self.ends, ROOM
         if not free:
             return None
         try:
             del free[0]
         except IndexError:
             return None
-        ends = self.ends
-        number = len(ends)
-        try:
+        try:  # nothing stands before this that could be interrupted: a token that is lost stops the forest
+            number = len(ends)
             last = self.last_start
             if (start > last or (start == last and end >= self.last_end)) and start < end < FOREVER and number < ROOM:
                 self.starts.append(start)
