@@ -11,9 +11,9 @@ import numpy as np
 
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.order import Positions, Ticks
-from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, NODES, Forest, end_at
+from timeloom.kernels.stab_forest.layout import EVENTS, LATE, NODES, Forest
 from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
-from timeloom.kernels.stab_forest.stab import first_after, locate, visit
+from timeloom.kernels.stab_forest.stab import drop_ended, first_after, locate, visit
 
 PAGE = 1 << 22
 """So many positions a page holds, or those of one answer."""
@@ -60,10 +60,7 @@ def list_on(
         for hit in range(before, now):
             position = page[hit]
             page[at] = position
-            end = ends[position]
-            if some_late and end == FOREVER:
-                end = end_at(forest, position)
-            at += end > t
+            at += ends[position] > t
         if seen + reach < events and starts[seen + reach] <= t:
             node = locate(forest, node, t)
             at = visit(forest, t, seen, node, marks, page, at)
@@ -73,11 +70,10 @@ def list_on(
             seen = first_after(forest, node, t)
         while seen < events and starts[seen] <= t:
             page[at] = seen
-            end = ends[seen]
-            if some_late and end == FOREVER:
-                end = end_at(forest, seen)
-            at += end > t
+            at += ends[seen] > t
             seen += 1
+        if some_late:
+            at = drop_ended(ends, forest.late, forest.late_ends, t, page, now, at)
         offsets[(number if ordered else rows[number]) + 1] = at - now
         before = now
         number += 1
