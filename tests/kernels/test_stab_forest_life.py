@@ -162,7 +162,7 @@ def test_a_skip_join_looks_at_what_gaps_leave():
         begins = np.linspace(0, count - 500, 20).astype(np.int64)
         few = StabForest.build(begins, begins + 3)._shared.settled().forest
         marks = new_marks(2)
-        left, _ = skip_join_by(1, SkipJoin(few, many, 0, 0), marks=marks)
+        left, _ = skip_join_by(lambda: 1, SkipJoin(few, many, 0, 0), marks=marks)
         assert marks.reshape(2, -1)[:, STEPS].sum() <= left.size + 2 * begins.size * 2 * count.bit_length()
 
 

@@ -9,7 +9,7 @@ from timeloom.errors import UsageError
 from timeloom.kernels.order import Ticks, distinct
 from timeloom.kernels.stab_forest.multi_stab import THRESHOLD
 from timeloom.kernels.stab_forest.stab import count_at, stab
-from timeloom.model.options import checked
+from timeloom.model.options import bind, checked, checked_late
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 from timeloom.stab_forest.arrivals import Arrivals
 from timeloom.stab_forest.batches import counts, stabs, union, window_counts, windows
@@ -161,7 +161,7 @@ class Queries:
         require_axis(self._shared.arrivals.axis, kind, "the windows")
         return self._shared.arrivals.axis, first, last
 
-    @checked
+    @checked_late
     def skip_join(
         self,
         other: "Queries | tuple[Any, Any]",
@@ -195,6 +195,8 @@ class Queries:
         >>> sorted(zip(left.tolist(), right.tolist()))
         [(0, 0), (1, 0)]
         """
+        if not (isinstance(other, Queries) and window is None and type(c) is int and type(variant) is str):
+            other, c, variant, window = bind(Queries.skip_join, self, other, c, variant, window).args[1:]
         theirs = _side(other)
         axis, other_axis = self._shared.arrivals.axis, theirs.arrivals.axis
         require_axis(axis, other_axis, "the other side")

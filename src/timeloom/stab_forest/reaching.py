@@ -19,16 +19,16 @@ MOST = 2**31 - 1
 def pairs(ours: EventIndex, theirs: EventIndex, c: int, variant: Variant, begin: int, end: int) -> tuple[Ticks, Ticks]:
     """The ids of all pairs of intersecting events within a window."""
     reaches = reach(ours, c, variant), reach(theirs, c, variant)
-    left, right = skip_join_by(cores(), SkipJoin(ours.forest, theirs.forest, *reaches, end), begin)
+    left, right = skip_join_by(cores, SkipJoin(ours.forest, theirs.forest, *reaches, end), begin)
     return ours.names(left), theirs.names(right)
 
 
 def reach(index: EventIndex, c: int, variant: Variant) -> int:
     """How many events ahead an instant may lie before the index is asked."""
-    if variant not in get_args(Variant):
-        raise UsageError(f"variant={shown(variant)} is unknown. {did_you_mean(variant, get_args(Variant))}")
     if variant == "auto":
         return reach_of(threshold_of(c), int(index.forest.counts[NODES]))
+    if variant not in get_args(Variant):
+        raise UsageError(f"variant={shown(variant)} is unknown. {did_you_mean(variant, get_args(Variant))}")
     return len(index) if variant == "events" else 0
 
 

@@ -53,7 +53,7 @@ def test_forward_scan_of_example_2_3_emits_in_the_paper_s_order():
 @pytest.mark.parametrize("reach", [0, 1, 100])
 def test_skip_join_of_example_2_5_emits_in_the_paper_s_order(reach):
     left, right = inputs("SF-2.5-skipjoin")
-    found = skip_join_by(1, SkipJoin(build(*columns(left)), build(*columns(right)), reach, reach))
+    found = skip_join_by(lambda: 1, SkipJoin(build(*columns(left)), build(*columns(right)), reach, reach))
     steps = CASES["SF-2.5-skipjoin"]["expected"]
     emitted = [list(pair) for pair in zip(*(part.tolist() for part in found), strict=True)]
     assert emitted == [pair for step in steps for pair in step["out"]]

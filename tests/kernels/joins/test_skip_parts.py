@@ -48,9 +48,9 @@ def test_whatever_the_caller_does_by_itself_the_rest_follows(short, rest, few, m
         for name, value in steps.items():
             changed.setattr(parallel_skip, name, value)
         whole = SkipJoin(build(*columns(left)), build(*columns(right)), reach, reach)
-        assert pairs(skip_join_by(2, whole)) == sorted(join(left, right))
+        assert pairs(skip_join_by(lambda: 2, whole)) == sorted(join(left, right))
         within = sorted(join(left, right, (begin, begin + 3)))
-        assert pairs(skip_join_by(2, whole._replace(limit=begin + 4), begin)) == within
+        assert pairs(skip_join_by(lambda: 2, whole._replace(limit=begin + 4), begin)) == within
 
 
 def test_ends_that_are_kept_apart_count_in_every_part():

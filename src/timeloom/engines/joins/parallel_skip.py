@@ -1,5 +1,6 @@
 """The skip-join on all cores: a short one ends before others could help, what is left of a long one is shared out."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -34,11 +35,13 @@ SAMPLE = 2048
 """After so many events it can be said how many pairs there seem to be: one that lasts for ever tells nothing."""
 
 
-def skip_join_by(threads: int, join: SkipJoin, begin: int = FIRST_TICK, marks: Ticks | None = None) -> Pairs:
+def skip_join_by(
+    cores: Callable[[], int], join: SkipJoin, begin: int = FIRST_TICK, marks: Ticks | None = None
+) -> Pairs:
     """All pairs that intersect from an instant on, as positions in the two event lists.
 
     A window opens with one stab on each side: those events pair with each other and with what starts later. Marks that
-    are given tell afterwards what stabs looked at.
+    are given tell afterwards what stabs looked at. How many threads there may be is asked if there is work for them.
     """
     state, opened = new_state(), None
     if begin > FIRST_TICK:
@@ -47,6 +50,7 @@ def skip_join_by(threads: int, join: SkipJoin, begin: int = FIRST_TICK, marks: T
     if done and opened is None:
         return found
     before = [found] if opened is None else [opened, found]
+    threads = 1 if done else cores()
     parts = [] if done else join.parts(state, max(1, min(8 * threads, _left(join, state) // SMALL)))
     return _with_the_rest(threads, join, before, parts)
 
