@@ -4,7 +4,8 @@ Both sides hold 1,000 active rows spread over some keys. Spark's join needs whol
 start, with its end; Timeloom gets a start and an end. Both answer the same pairs of the same files, in the same
 micro-batches, with the state in RocksDB. Each has a process of its own, which runs the query twice: cold, with the
 start of workers and compilers, and warm. Both answers are compared with the join of the tables before times are
-reported.
+reported. Beside them stands the floor: a stateful processor in Python that takes the same events in the same buckets,
+opens a state and does nothing. What it takes is Spark's own, whatever is done with events in such a processor.
 
 Spark lets go of a row by its event time, here its start, also where the predicate speaks of its end: with the bare
 predicate it loses the pairs of rows that outlast a micro-batch. So rows have a longest duration, and Spark is told that
@@ -106,6 +107,8 @@ def run(frame: Any, scratch: Path) -> tuple[np.ndarray, list[Any], float]:
     query = writer.option("checkpointLocation", str(scratch / "state")).trigger(availableNow=True).start()
     query.awaitTermination()
     took = time.perf_counter() - begun
+    if not list((scratch / "out").glob("*.parquet")):
+        return np.empty(0, np.int64), list(query.recentProgress), took
     found = parquet.read_table(scratch / "out", columns=["left_id", "right_id"])
     pairs = distinct(np.asarray(found["left_id"]) << 32 | np.asarray(found["right_id"]))
     if pairs.size != len(found):
@@ -142,6 +145,35 @@ def ours(spark: Any, here: Path, rows: int) -> Any:
     return stream_join(*sides, "intersects", on="key")
 
 
+def floor(spark: Any, here: Path, rows: int) -> Any:
+    """The plan of ours with a processor that does nothing."""
+    from unittest.mock import patch
+
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    class Nothing(StatefulProcessor):
+        def __init__(self, plan: object) -> None:
+            pass
+
+        def init(self, handle: Any) -> None:
+            self.state = handle.getMapState("pages", "page INT", "version INT, body BINARY, names STRING")
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+            for _ in rows:
+                pass
+            return iter([])
+
+        def close(self) -> None:
+            pass
+
+    with patch("timeloom.streaming.structured.JoinProcessor", Nothing):
+        return ours(spark, here, rows)
+
+
+CONTENDERS = {"Timeloom": (ours, 1), "Spark": (peer, 2), "floor": (floor, 1)}
+"""How each makes its query, and how many events a row of its input stands for."""
+
+
 def state_bytes(spark: Any, checkpoint: Path, batches: int) -> list[int]:
     """How many bytes the joins of all keys take, after each batch of the simulated hour."""
     sizes = []
@@ -160,7 +192,7 @@ def rate(told: list[Any]) -> float:
 
 def contender(which: str, here: Path, rows: int, batches: int, runs: int) -> dict[str, Any]:
     """The pairs; seconds, endpoint events per second and seconds of each batch, for every run; the state by batch."""
-    spark, frame, per_row = session(), *((ours, 1) if which == "Timeloom" else (peer, 2))
+    spark, (frame, per_row) = session(), CONTENDERS[which]
     try:
         seen: dict[str, Any] = {"seconds": [], "rate": [], "batches": []}
         for _ in range(runs + 1):
@@ -194,17 +226,19 @@ def main() -> None:
             write_files(here / f"{side}_events", endpoints(columns), "time", batches)
         print(f"{rows:,} rows a side, {batches} batches, {ACTIVE:,} active, {KEYS} keys, {expected.size:,} pairs")
         seen = {}
-        for which in ("Timeloom", "Spark"):
+        for which in CONTENDERS:
             with ProcessPoolExecutor(1, get_context("spawn")) as process:
                 seen[which] = process.submit(contender, which, here, rows, batches, chosen.runs).result()
-            if not np.array_equal(seen[which].pop("pairs"), expected):
+            if not np.array_equal(seen[which].pop("pairs"), expected) and which != "floor":
                 raise SystemExit(f"{which}: not the pairs of the tables")
             print(f"  {which}: " + ", ".join(f"{name} {told}" for name, told in seen[which].items()), flush=True)
         for label, one in (("cold", [0]), ("warm", range(1, chosen.runs + 1))):
-            rates = [max(seen[which]["rate"][at] for at in one) for which in ("Timeloom", "Spark")]
-            took = [min(seen[which]["seconds"][at] for at in one) for which in ("Timeloom", "Spark")]
+            rates = [max(seen[which]["rate"][at] for at in one) for which in CONTENDERS]
+            took = [min(seen[which]["seconds"][at] for at in one) for which in CONTENDERS]
             print(f"  {label}: {rates[0]:,.0f} against {rates[1]:,.0f} endpoint events/s, {rates[0] / rates[1]:.2f} x;")
-            print(f"        whole query {took[0]:.1f} s against {took[1]:.1f} s, {took[1] / took[0]:.2f} x")
+            print(f"        whole query {took[0]:.1f} s against {took[1]:.1f} s, {took[1] / took[0]:.2f} x;")
+            told = f"{rates[2]:,.0f} events/s, {rates[2] / rates[1]:.2f} x; {took[2]:.1f} s, {took[1] / took[2]:.2f} x"
+            print(f"        floor {told}")
     finally:
         shutil.rmtree(here, ignore_errors=True)
 
