@@ -176,8 +176,8 @@ def _may(right: object, request: JoinRequest | CountRequest) -> bool:
     if request.keys or request.algorithm != "auto" or request.policy.on_invalid == "quarantine":
         return False
     if isinstance(request, JoinRequest):
-        conditions = request.max_rows, request.where, request.min_overlap
-        return all(asked is None for asked in conditions) and isinstance(request.overlap, bool)
+        unbound = request.max_rows is None and request.where is None and request.min_overlap is None
+        return unbound and isinstance(request.overlap, bool)
     return not request.aggregates and is_index(right)
 
 
