@@ -13,14 +13,13 @@ THROUGH_CALLERS = {
     "joins.runs": "runs are half of a join: engines/joins writes them, and each relation is compared with brute force",
     "coverage": "marks that temporal_antijoin, stab and the skip-join filter by, each compared with brute force",
     "bitemporal.buckets": "parts of one index, which is compared with brute force after each batch",
-    "streaming.arrival": "the first step of the loop below; each reason to refuse an event has its case there",
     "bitemporal.check": "judges arrays of saved indexes: forged files of every kind are its cases (fuzz/index_files)",
     "counts.dominance_sweeps": "passes over ranks that dominance prepares; dominance is tested by rectangles",
     "counts.spread": "variances from sums of limbs, which count_join compares with exact ones for every relation",
     "stab_forest.check": "judges arrays of saved forests: forged files are its cases (fuzz/index_files)",
     "stab_forest.finish": "moves entries of a whole forest, whose invariants the histories look at after each step",
     **dict.fromkeys(
-        [f"streaming.{name}" for name in ("agenda", "certainty", "direct_sweep", "foresight", "layout", "pairs")]
+        [f"streaming.{name}" for name in ("agenda", "certainty", "direct_sweep", "foresight", "pairs")]
         + [
             f"streaming.{name}"
             for name in (
