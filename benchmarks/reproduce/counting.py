@@ -169,8 +169,8 @@ def totals(record: Record, size) -> None:
     mark="stacked",
     sizes=SIZES,
     learned="Simple is judged on a list sorted by time alone, as in figure 2. Our endpoints are sorted column by "
-    "column with a counting sort and merged, several times faster than one comparison sort of all of them: sorting is "
-    "less of the whole than in the paper.",
+    "column with a counting sort and merged; beside it stands one comparison sort of all of them, which finds the runs "
+    "that are in order already.",
 )
 def breakdown(record: Record, size) -> None:
     smart, simple, mixed, compared = {}, {}, {}, {}
