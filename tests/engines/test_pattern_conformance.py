@@ -108,3 +108,12 @@ def test_other_periods_keys_and_kinds_of_tables():
         {"room": 1.0, "shift_from": 0, "shift_to": 4, "call_start": 2, "call_end": 3},
         {"room": 2.0, "shift_from": 5, "shift_to": 9, "call_start": 10, "call_end": 12},
     ]
+
+
+@pytest.mark.spark
+def test_keys_that_cannot_be_compared_are_refused_when_the_plan_is_made(spark):
+    rows = spark.createDataFrame(table([(1, 9)], ["x"], "n"))
+    for key in ("collate(key, 'UTF8_LCASE') AS key", "map(key, 1) AS key"):
+        frame = rows.selectExpr("start", "end", key)
+        with pytest.raises(tl.InvalidInputError, match="key"):
+            tl.pattern({"a": frame, "b": frame}, [("a", "equals", "b")], on="key")

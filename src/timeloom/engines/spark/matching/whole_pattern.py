@@ -71,6 +71,9 @@ class WholePattern:
         wanted = [self._wanted(name) for name in names]
         for name, columns in zip(names, wanted, strict=True):
             arrow_schema(T.StructType([self.schemas[name][column] for column in columns]), name)
+        compared = [T.StructType([self.schemas[name][key] for key in self.request.keys]) for name in names]
+        keys = [arrow_schema(each, name, comparing=True) for each, name in zip(compared, names, strict=True)]
+        keys_of_all([each.empty_table() for each in keys], list(self.request.keys))
         positions = shared_positions([self.schemas[name] for name in names], wanted)[1]
         return tuple(zip(names, positions, strict=True))
 
