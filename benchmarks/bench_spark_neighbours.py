@@ -7,7 +7,6 @@ nothing. The floor is the same rows through one exchange into Python, where noth
 import argparse
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,24 +44,26 @@ def by_window(left: DataFrame, right: DataFrame) -> DataFrame:
 def floor(left: DataFrame, right: DataFrame) -> DataFrame:
     """The rows of both sides sent to tasks evenly, in blocks; these return each left row with one number more.
 
-    Rows are ids and instants, nothing else, and go wherever they lie. However many keys there are, no plan that brings
-    both sides to tasks in Python does less.
+    However many keys there are, that is the way of the rows of both sides to tasks in Python and back.
     """
-    both = left.selectExpr("lid as id", "at").unionAll(right.selectExpr("-1 - rid", "at"))
+    names = "id", "at", "key", "side"
+    both = left.selectExpr("lid", "at", "key", "0").toDF(*names).unionAll(right.selectExpr("rid", "at", "key", "1"))
     return mapped(sent_by_number(mapped(both, _sent, BLOCKS), PARTITIONS, TASK), _returned, "lid bigint, rid bigint")
 
 
 def _sent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for rows in chunks(batches):
-        for task, (first, last) in enumerate(
-            pairwise(rows.num_rows * part // PARTITIONS for part in range(PARTITIONS + 1))
-        ):
-            yield block_row(rows.slice(first, last - first), 0, Destination(task))
+        tasks = (rows["at"].to_numpy() % PARTITIONS).astype(np.int8)
+        order = np.argsort(tasks, kind="stable")
+        edges = np.searchsorted(tasks[order], np.arange(PARTITIONS + 1)).tolist()
+        arranged = rows.combine_chunks().take(pa.array(order))
+        for task in range(PARTITIONS):
+            yield block_row(arranged.slice(edges[task], edges[task + 1] - edges[task]), 0, Destination(task))
 
 
 def _returned(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for block in received(batches):
-        lefts = block.rows["id"].filter(pa.compute.greater_equal(block.rows["id"], 0))
+        lefts = block.rows["id"].filter(pa.compute.equal(block.rows["side"], 0))
         yield from pa.table([lefts, lefts], ["lid", "rid"]).to_batches(max_chunksize=BATCH)
 
 
