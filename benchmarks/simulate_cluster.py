@@ -9,7 +9,8 @@ import argparse
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +48,7 @@ MEAN = DOMAIN / 10**7
 PARTS = cover(relation("intersects").boxes(Axis.INTEGER))
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Rows that stand for a table; keys are hashes.
 
     ``present`` is which part of all rows is expected to be there when each begins. It is known from the distribution,
@@ -77,26 +77,35 @@ STRIDES = [math.sqrt(prime) % 1 for prime in (5, 2, 3, 7, 11, 13, 17, 19, 23)]
 """Multiples of each of these are spread evenly between 0 and 1, and so are those of several of them together."""
 
 
-def evenly(count: int, seed: int, dimension: int) -> Parts:
-    """Numbers between 0 and 1, as even as can be, also among rows that are alike in other dimensions.
+Numbers01 = Callable[[int], Parts]
+"""Numbers between 0 and 1 for each row, for a dimension; asked again, the same."""
+
+
+def evenly(count: int, seed: int) -> Numbers01:
+    """Numbers as even as can be, also among rows that are alike in other dimensions.
 
     Rows drawn at random would differ from task to task by themselves: few of them stand for very many.
     """
-    return (np.arange(seed + 0.5, count + seed) * STRIDES[dimension]) % 1.0
+    return lambda dimension: (np.arange(seed + 0.5, count + seed) * STRIDES[dimension]) % 1.0
 
 
-def uniform(count: int, seed: int) -> Rows:
+def at_random(count: int, seed: int) -> Numbers01:
+    """Numbers as chance has them: what a sample errs about."""
+    return lambda dimension: np.random.default_rng([seed, dimension]).random(count)
+
+
+def uniform(count: int, numbers: Numbers01) -> Rows:
     """Starts anywhere, durations about a thousandth of the time in which the rows of one of 10,000 tasks begin."""
-    starts = (evenly(count, seed, 0) * DOMAIN).astype(np.int64)
-    lengths = np.ceil(-np.log(evenly(count, seed, 1)) * MEAN).astype(np.int64)
+    starts = (numbers(0) * DOMAIN).astype(np.int64)
+    lengths = np.ceil(-np.log(numbers(1)) * MEAN).astype(np.int64)
     return Rows(starts, starts + lengths, np.zeros(count, np.int64), np.full(count, MEAN / DOMAIN))
 
 
-def bursts(count: int, seed: int) -> Rows:
+def bursts(count: int, numbers: Numbers01) -> Rows:
     """Nine of ten rows begin within a thousandth of the time, in a hundred bursts, and are as much shorter."""
-    rows = uniform(count, seed)
-    busy = evenly(count, seed, 2) < 0.9
-    burst, within = np.divmod(evenly(count, seed, 0) * 100, 1)
+    rows = uniform(count, numbers)
+    busy = numbers(2) < 0.9
+    burst, within = np.divmod(numbers(0) * 100, 1)
     starts = np.where(busy, (burst * (DOMAIN // 100) + within * (DOMAIN // 10**5)).astype(np.int64), rows.starts)
     lengths = np.where(busy, np.maximum(1, (rows.ends - rows.starts) // 1000), rows.ends - rows.starts)
     in_burst = starts % (DOMAIN // 100) < DOMAIN // 10**5
@@ -104,34 +113,34 @@ def bursts(count: int, seed: int) -> Rows:
     return Rows(starts, starts + lengths, rows.keys, present)
 
 
-def zipf(count: int, seed: int) -> Rows:
+def zipf(count: int, numbers: Numbers01) -> Rows:
     """Keys by Zipf's law: the first of a million has a fourteenth of all rows. Pairs of equal keys are few."""
-    rows = uniform(count, seed)
+    rows = uniform(count, numbers)
     weights = 1 / np.arange(1, 10**6 + 1)
-    numbers = np.searchsorted(np.cumsum(weights) / weights.sum(), evenly(count, seed, 5))
-    return replace(rows, keys=_hashed(numbers.astype(np.int64)), present=np.zeros(count))
+    found = np.searchsorted(np.cumsum(weights) / weights.sum(), numbers(5))
+    return rows._replace(keys=_hashed(found.astype(np.int64)), present=np.zeros(count))
 
 
-def long_rows(count: int, seed: int) -> Rows:
+def long_rows(count: int, numbers: Numbers01) -> Rows:
     """One row of a thousand lasts between a tenth and all of the time."""
-    rows = uniform(count, seed)
-    long = evenly(count, seed, 6) < 0.001
-    lengths = np.where(long, (evenly(count, seed, 7) * 0.9 + 0.1) * DOMAIN, rows.ends - rows.starts)
+    rows = uniform(count, numbers)
+    long = numbers(6) < 0.001
+    lengths = np.where(long, (numbers(7) * 0.9 + 0.1) * DOMAIN, rows.ends - rows.starts)
     since = rows.starts / DOMAIN
     lasting = np.where(since < 0.1, since, 0.1 + (0.81 - (1 - since.clip(min=0.1)) ** 2) / 1.8)
     present = 0.999 * rows.present + 0.001 * lasting
     return Rows(rows.starts, rows.starts + lengths.astype(np.int64), rows.keys, present)
 
 
-def timeless(count: int, seed: int) -> Rows:
+def timeless(count: int, numbers: Numbers01) -> Rows:
     """One row lasts for all time: it goes to every task, which is one copy more for each."""
-    return uniform(count, seed)
+    return uniform(count, numbers)
 
 
-def one_instant(count: int, seed: int) -> Rows:
+def one_instant(count: int, numbers: Numbers01) -> Rows:
     """A fifth of all rows begin at the same tick: no boundary lies within it."""
-    rows, tick = uniform(count, seed), DOMAIN // 2
-    starts = np.where(evenly(count, seed, 8) < 0.2, tick, rows.starts)
+    rows, tick = uniform(count, numbers), DOMAIN // 2
+    starts = np.where(numbers(8) < 0.2, tick, rows.starts)
     since = np.where(starts < tick, np.inf, starts - tick)
     present = 0.8 * rows.present + 0.2 * np.exp(-since / MEAN)
     return Rows(starts, starts + (rows.ends - rows.starts), rows.keys, present)
@@ -143,7 +152,7 @@ def _hashed(numbers: Numbers) -> Numbers:
     return ((mixed ^ (mixed >> np.uint64(29))) & np.uint64(2**63 - 1)).astype(np.int64)
 
 
-DISTRIBUTIONS: dict[str, Callable[[int, int], Rows]] = {
+DISTRIBUTIONS: dict[str, Callable[[int, Numbers01], Rows]] = {
     "uniform": uniform,
     "zipf": zipf,
     "bursts": bursts,
@@ -165,12 +174,11 @@ WORST = {
 def simulate(name: str, total: float, tasks: int, count: int = 1 << 20, seed: int = 1) -> Outcome:
     """Cut and route a join of two tables that have so many rows together."""
     make, slicing = DISTRIBUTIONS[name], _slicing(name, total, tasks)
-    population = max(1 << 20, sample_size(tasks) // 2)
-    task, sample = _sample(make(population, seed + 100), slicing, total, seed)
+    task, sample = _sample(make, slicing, total, seed)
     began = time.perf_counter()
     (batch,) = task(iter(sample))
     seconds, written = time.perf_counter() - began, batch.column(0)[0].as_py()
-    rows, read = make(count, seed), Cuts.read(written)
+    rows, read = make(count, evenly(count, seed)), Cuts.read(written)
     low, high = PartRange("left", PARTS).of(rows.starts, rows.ends)
     pairs = rows.present * total / 2
     received, loads = np.zeros(slicing.tasks), np.zeros(slicing.tasks)
@@ -207,21 +215,27 @@ def _slicing(name: str, total: float, tasks: int) -> Slicing:
     return Slicing(tasks, tasks // 2, by_key=name == "zipf", share=share, shares=True)
 
 
-def _sample(population: Rows, slicing: Slicing, total: float, seed: int) -> tuple[CutTask, list[pa.RecordBatch]]:
-    """The task that chooses cuts, and a sample drawn as the plan draws it, in batches as Spark hands it over."""
-    draw = np.random.default_rng(seed)
-    odds = 2.0 ** favour(population.starts, population.ends)
-    ranked = total * slicing.share * odds.mean()
-    size = int(min(sample_size(slicing.slices), ranked))
-    picked = draw.choice(odds.size, size, p=odds / odds.sum())
-    below = slicing.share if ranked < sample_size(slicing.slices) else size / (total * odds.mean())
-    rank = (draw.random(size) * below * (RANKS - 1)).astype(np.int64)
+def _sample(
+    make: Callable[[int, Numbers01], Rows], slicing: Slicing, total: float, seed: int
+) -> tuple[CutTask, list[pa.RecordBatch]]:
+    """The task that chooses cuts, and a sample drawn as the plan draws it, in batches as Spark hands it over.
+
+    No row is in it twice: copies would meet each other.
+    """
+    few, draw = 1 << 16, np.random.default_rng([seed, len(STRIDES)])
+    odds = 2.0 ** favour(*make(few, at_random(few, seed + 7))[:2])
+    wanted, most = sample_size(slicing.slices), float(odds.max())
+    expected = min(wanted + 4 * math.sqrt(wanted), total * slicing.share * odds.mean())
+    count = int(expected * most / odds.mean())
+    population = make(count, at_random(count, seed))
+    picked = draw.random(count) * most < 2.0 ** favour(population.starts, population.ends)
+    size = int(picked.sum())
     sample = {
-        "source": np.arange(size) % 2,
+        "source": draw.integers(0, 2, size),
         "start": population.starts[picked],
         "end": population.ends[picked],
         "key": population.keys[picked],
-        "rank": rank,
+        "rank": (draw.random(size) * expected / (total * odds.mean()) * (RANKS - 1)).astype(np.int64),
     }
     task = CutTask(slicing, (PartRange("left", PARTS), PartRange("right", PARTS)))
     return task, pa.table(sample).to_batches(max_chunksize=10_000)

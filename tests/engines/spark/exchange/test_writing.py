@@ -89,7 +89,7 @@ def test_only_buckets_with_boundaries_are_cut():
     rows, keys = [(1, 9), (1, 9), (4, 5)], [7, 8, 7]
     reader = SideReader(LAYOUTS[0], Policy(), PartRange("left", cover(tl.relation("intersects").boxes())))
     batches = deal([table_of(rows, keys)], [reader], {7 % TASKS: [5]}, Slicing(TASKS, 1, by_key=True), marked=True)
-    expected = [(0, (1, 9), 1), (1, (1, 9), 2), (8 % 3, (1, 9), 0), (0, (4, 5), 1)]
+    expected = [(1, (1, 9), 1), (2, (1, 9), 2), (8 % 3, (1, 9), 0), (1, (4, 5), 1)]
     assert sorted(copy[:3] for copy in arrived(batches)) == sorted(expected)
     blocks = [block for batch in batches.values() for block in received([batch])]
     assert {(block.destination.slice, block.destination.since, block.destination.until) for block in blocks} == {

@@ -3,7 +3,8 @@
 import pytest
 from benchmarks.simulate_cluster import DISTRIBUTIONS, WORST, simulate
 
-EVEN = [(name, 100) for name in DISTRIBUTIONS if name not in WORST] + [("bursts", 1000), ("zipf", 1000)]
+EVEN = [(name, tasks) for name in DISTRIBUTIONS if name not in WORST for tasks in (100, 1000)]
+EVEN += [(name, 10_000) for name in ("zipf", "bursts")]
 
 
 @pytest.mark.parametrize(("name", "tasks"), EVEN)

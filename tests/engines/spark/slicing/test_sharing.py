@@ -55,21 +55,22 @@ def test_tasks_share_a_tick_that_weighs_as_much_as_many_slices():
     low = np.where(draw.random(count) < 0.3, 5000, draw.integers(0, 10_000, count))
     sources, ones = np.arange(count) % 2, np.ones(count)
     keys = np.zeros(count, np.int64)
-    bounds, grids = Slicing(100, 2, False, 1, shares=True).chosen(low, low, keys, ones, sources)
+    bounds, grids, _ = Slicing(100, 2, False, 1, shares=True).chosen(low, low, keys, ones, sources)
     ((at, grid),) = grids[0].items()
     assert at == np.searchsorted(bounds[0], 5000, side="right")
     assert 60 < grid.tasks <= 100
     assert 0.5 < grid.left / grid.right < 2
     assert 1 + 0.15 * (grid.left + grid.right - 2) <= COPIES
-    assert Slicing(100, 2, False, 1).chosen(low, low, keys, ones, sources)[1] == {}
+    assert Slicing(100, 2, False, 1).chosen(low, low, keys, ones, sources).grids == {}
     assert (
-        Slicing(100, 2, False, 1, shares=True).chosen(np.arange(count), np.arange(count), keys, ones, sources)[1] == {}
+        Slicing(100, 2, False, 1, shares=True).chosen(np.arange(count), np.arange(count), keys, ones, sources).grids
+        == {}
     )
 
 
 def test_one_side_alone_is_dealt_without_copies():
     low = np.full(1000, 7)
-    _, grids = Slicing(8, 1, False, 1, shares=True).chosen(low, low, low * 0, np.ones(1000), low * 0)
+    _, grids, _ = Slicing(8, 1, False, 1, shares=True).chosen(low, low, low * 0, np.ones(1000), low * 0)
     assert grids == {0: {0: Grid(8, 1)}}
 
 

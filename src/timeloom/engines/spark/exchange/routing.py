@@ -73,8 +73,8 @@ def routed(
 ) -> Routed:
     """Route so many rows by the hashes of their keys, or all as one bucket. Ticks are needed if there are cuts.
 
-    The slices of all buckets that are cut go to one task after the other, so that each task has as many. Those of a
-    group begin at the task of its bucket, where it is put together again. Slices that are shared need a ``dealing``.
+    The slices of a bucket that is cut go to one task after the other. Those of a group begin at the task of its bucket,
+    where it is put together again. Slices that are shared need a ``dealing``.
     """
     everywhere = np.arange(rows, dtype=np.int32)
     buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
@@ -84,11 +84,8 @@ def routed(
     one_cut = keys is None and 0 in cuts.bounds
     whole = everywhere[:0] if one_cut else np.flatnonzero(np.isin(buckets, list(cuts.bounds), invert=True))
     found = [_whole(whole.astype(np.int32), buckets[whole], slicing.tasks)] if whole.size else []
-    next_task = 0
     for bucket, bounds in cuts.bounds.items():
-        grids = cuts.grids.get(bucket, {})
-        taken = bounds.size + 1 + sum(grid.tasks - 1 for grid in grids.values())
-        first, next_task = bucket if slicing.groups else next_task, next_task + taken
+        grids, first = cuts.grids.get(bucket, {}), cuts.first(bucket)
         mine = everywhere if one_cut and bucket == 0 else np.flatnonzero(buckets == bucket).astype(np.int32)
         if mine.size:
             some = ticks if mine.size == rows else ticks.take(mine)

@@ -33,30 +33,37 @@ _SAMPLE = pa.schema([(name, pa.int64()) for name in SAMPLED])
 class Cuts:
     """The boundaries of each bucket that is cut, and which of its slices several tasks share; other buckets are whole.
 
-    Slices are numbered from 0 here.
+    Slices are numbered from 0 here. They go to one task after the other from the ``firsts`` on, or from the number of
+    the bucket on, whose task has it if it is whole.
     """
 
     bounds: dict[int, Ticks]
     grids: dict[int, dict[int, Grid]] = field(default_factory=dict)
+    firsts: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, numbers: Sequence[int]) -> "Cuts":
         """Read what was written; nothing is cut if that is nothing."""
         rest = iter(numbers[1:])
-        bounds, grids = {}, {}
+        bounds, grids, firsts = {}, {}, {}
         for bucket in rest:
+            firsts[bucket] = next(rest)
             bounds[bucket] = np.array([next(rest) for _ in range(next(rest))], np.int64)
             shared = {next(rest): Grid(next(rest), next(rest)) for _ in range(next(rest))}
             if shared:
                 grids[bucket] = shared
-        return cls(bounds, grids)
+        return cls(bounds, grids, firsts)
+
+    def first(self, bucket: int) -> int:
+        """The task that has the first slice of a bucket, but for multiples of the number of tasks."""
+        return self.firsts.get(bucket, bucket)
 
     def written(self) -> list[int]:
         """As numbers, of which the first says how many there are."""
         found = [0]
         for bucket, bounds in self.bounds.items():
             grids = self.grids.get(bucket, {})
-            found += [bucket, bounds.size, *bounds.tolist(), len(grids)]
+            found += [bucket, self.first(bucket), bounds.size, *bounds.tolist(), len(grids)]
             found += [number for at, grid in grids.items() for number in (at, *grid)]
         found[0] = len(found)
         return found
@@ -104,5 +111,7 @@ class CutTask:
             mine = source == number
             low[mine], high[mine] = found.of(start[mine], end[mine])
         some = low <= high
-        counts = stand_for(start, end, rank, self.slicing.share, size)[some]
-        return Sampled(low[some], high[some], key[some], counts, source[some])
+        counts = stand_for(start, end, rank, self.slicing.share, size)
+        if some.all():
+            return Sampled(low, high, key, counts, source)
+        return Sampled(low[some], high[some], key[some], counts[some], source[some])

@@ -32,4 +32,4 @@ def _least(table: pa.Table, size: int) -> pa.Table:
     if (np.diff(rank) >= 0).all():
         return table.slice(0, size)
     chosen = np.argpartition(rank, size - 1)[:size] if rank.size > size else np.arange(rank.size)
-    return table.take(pa.array(chosen[np.argsort(rank[chosen], kind="stable")]))
+    return table.take(pa.array(chosen[np.argsort(rank[chosen])]))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from timeloom.engines.spark.slicing.boundaries import COPIES, copies
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.ticks import Ticks
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -46,6 +47,11 @@ class Present(NamedTuple):
     high: Ticks
     counts: NDArray[np.float64]
     sources: Ticks
+
+    def in_order(self) -> "Present":
+        """The same by their first ticks."""
+        order = np.argsort(self.low)
+        return Present(self.low[order], self.high[order], self.counts[order], self.sources[order])
 
 
 def grids(bounds: Ticks, heavy: dict[int, float], rows: Present) -> dict[int, Grid]:
@@ -93,7 +99,8 @@ def mixed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     kind = column.type
     if pa.types.is_integer(kind):
-        return np.asarray(pc.fill_null(column, 0)).astype(np.int64).view(np.uint64)
+        known = pc.fill_null(column, 0) if column.null_count else column
+        return to_numpy(known).astype(np.int64, copy=False).view(np.uint64)
     if pa.types.is_temporal(kind) and kind.bit_width in (32, 64) and not pa.types.is_interval(kind):
         return _numbers(column.cast(pa.int64() if kind.bit_width == 64 else pa.int32()))
     if pa.types.is_floating(kind):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from timeloom.engines.spark.slicing.boundaries import (
     HEAVY,
     LIMITED,
     copies,
+    divided,
+    heaviest,
     heavy_ticks,
     quantiles,
     sample_size,
@@ -22,6 +25,7 @@ from timeloom.engines.spark.slicing.boundaries import (
     work,
 )
 from timeloom.engines.spark.slicing.sharing import Grid, Present, grids
+from timeloom.engines.spark.slicing.stretches import stretches
 from timeloom.engines.tables.ticks import Ticks
 
 WHOLE_BYTES = 16 << 20
@@ -34,13 +38,34 @@ LEAST_SEEN = 16
 """A bucket of which the sample has fewer rows is not taken to be hot."""
 
 PIECES = 8
-"""A bucket is cut into slices of no less than such a part of the rows that a task should have."""
+"""A tick with more than such a part of what a task should have is heavy in a bucket, whose slices are as small then."""
 
-HOT_TASK, HOT_GROUP = 1.2, 2.0
-"""So many times its share of rows a task may have; a group with more than that many times the rows of a task is cut."""
+HOT_TASK, HOT_GROUP = 1.15, 2.0
+"""A bucket, or a group, with more than so many times the rows that a task should have is cut."""
 
 GROUP_ROWS = 50_000
 """So many rows of a group are worth a slice."""
+
+
+class Chosen(NamedTuple):
+    """Of each bucket that is cut: its boundaries, which of its slices are shared, and the task of its first slice."""
+
+    bounds: dict[int, Ticks]
+    grids: dict[int, dict[int, Grid]]
+    firsts: dict[int, int]
+
+    def add(self, bucket: int, first: int, bounds: Ticks, grids: dict[int, Grid]) -> None:
+        """Cut a bucket; one of a single slice that is not shared stays whole, unless it goes to another task."""
+        if bounds.size or grids or first != bucket:
+            self.bounds[bucket], self.firsts[bucket] = bounds, first
+            if grids:
+                self.grids[bucket] = grids
+
+    def slots(self, bucket: int) -> int:
+        """How many tasks have a part of a bucket."""
+        if bucket not in self.bounds:
+            return 1
+        return self.bounds[bucket].size + 1 + sum(grid.tasks - 1 for grid in self.grids.get(bucket, {}).values())
 
 
 @dataclass(frozen=True)
@@ -102,68 +127,78 @@ class Slicing:
 
     def choose(self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64]) -> dict[int, Ticks]:
         """Choose the boundaries of each bucket that is cut, from sampled rows, each of which stands for so many."""
-        return self.chosen(low, high, keys, counts, np.zeros(low.size, np.int64))[0]
+        return self.chosen(low, high, keys, counts, np.zeros(low.size, np.int64)).bounds
 
-    def chosen(
-        self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64], sources: Ticks
-    ) -> tuple[dict[int, Ticks], dict[int, dict[int, Grid]]]:
-        """The same, and which of the slices are shared; for that it matters from which source rows come."""
-        buckets, numbers, seen = np.unique(self.buckets(keys), return_inverse=True, return_counts=True)
+    def chosen(self, low: Ticks, high: Ticks, keys: Ticks, counts: NDArray[np.float64], sources: Ticks) -> "Chosen":
+        """The same, which slices are shared, for which it matters whose rows are whose, and to which tasks they go."""
+        buckets, numbers = self._numbered(keys)
         rows = np.bincount(numbers, counts, buckets.size).astype(np.float64)
-        hot = (seen >= self.least_seen) & self._hot(rows)
-        by_bucket, last = np.lexsort((low, numbers)), np.cumsum(seen)
-        found, shared = {}, {}
-        cut = np.flatnonzero(hot | (self.forced or not self.by_key))
-        for at, slices in zip(cut.tolist(), self._wanted(rows[cut], counts.sum()).tolist(), strict=True):
-            mine = by_bucket[last[at] - seen[at] : last[at]]
-            bounds, grid = self._cut(Present(low[mine], high[mine], counts[mine], sources[mine]), slices)
-            if bounds.size or grid:
-                found[int(buckets[at])], shared[int(buckets[at])] = bounds, grid
-        return found, {bucket: grid for bucket, grid in shared.items() if grid}
+        seen = np.bincount(numbers, minlength=buckets.size)
+        hot = (seen >= self.least_seen) & self._hot(rows) | (self.forced or not self.by_key)
+        order, last = np.argsort(numbers, kind="stable") if buckets.size > 1 else None, np.cumsum(seen)
+        found = Chosen({}, {}, {})
+        cut = {}
+        for at in np.flatnonzero(hot & (seen > 0)).tolist():
+            mine = slice(None) if order is None else order[last[at] - seen[at] : last[at]]
+            present = Present(low[mine], high[mine], counts[mine], sources[mine]).in_order()
+            if self.by_key and not self.groups:
+                cut[int(buckets[at])] = float(rows[at]), present
+            else:
+                wanted = int(np.clip(rows[at] / self.rows_per_slice, self.least, self.slices))
+                found.add(int(buckets[at]), int(buckets[at]), *self._cut(present, wanted))
+        if cut:
+            held = np.bincount(buckets[~hot] % self.tasks, rows[~hot], self.tasks).astype(np.float64)
+            self._lay_out(found, held, cut)
+        return found
+
+    def _numbered(self, keys: Ticks) -> tuple[Ticks, NDArray[np.integer]]:
+        """The buckets that there may be, and of each row which of them it has."""
+        if not self.by_key:
+            return np.zeros(1, np.int64), np.zeros(keys.size, np.int8)
+        if self.groups:
+            return np.unique(keys, return_inverse=True)
+        return np.arange(self.slices), self.buckets(keys).astype(np.uint16 if self.slices < 2**16 else np.int64)
 
     def _hot(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The buckets that have too many rows to be whole.
-
-        Groups are cut only if they have those of two tasks, as they must be put together again. Of other buckets so
-        many are cut, the largest first, that no task has much more than its share: a part of all that are cut, and the
-        largest of the whole ones.
-        """
+        """The buckets that have too many rows to be whole; more groups are, since they must be put together again."""
         share = rows.sum() / self.slices
-        if self.groups:
-            return np.asarray(rows > HOT_GROUP * share)
-        largest = np.argsort(-rows, kind="stable")
-        spread = (np.cumsum(rows[largest]) - rows[largest]) / self.slices
-        fits = np.flatnonzero(spread + rows[largest] <= HOT_TASK * share)
-        hot = np.zeros(rows.size, np.bool_)
-        hot[largest[: fits[0] if fits.size else rows.size]] = True
-        return hot
+        return np.asarray(rows > (HOT_GROUP if self.groups else HOT_TASK) * share)
 
-    def _wanted(self, rows: NDArray[np.float64], total: float) -> Ticks:
-        """Into how many slices to cut buckets that have so many of all rows.
+    def _lay_out(self, found: "Chosen", held: NDArray[np.float64], cut: dict[int, tuple[float, Present]]) -> None:
+        """Give the buckets that are cut to tasks that hold so many rows of whole ones, until all have as much.
 
-        A bucket that is one of many gets no more slices than its share of all rows is worth. As the slices of all of
-        them go to one task after the other, some more are made, of the buckets whose slices are largest, until each
-        task has as many.
+        A bucket with a tick that weighs too much for a task's room is cut into equal slices first, which go to one task
+        after the other.
         """
-        wanted = np.clip(rows / self.rows_per_slice, self.least, self.slices).astype(np.int64)
-        if not self.by_key or self.groups:
-            return wanted
-        wanted = np.minimum(wanted, np.ceil(PIECES * self.slices * rows / total).astype(np.int64))
-        missing = -wanted.sum() % self.tasks if wanted.sum() > self.tasks else 0
-        while missing:
-            more = np.argsort(-rows / wanted, kind="stable")[:missing]
-            wanted[more] += 1
-            missing -= more.size
-        return wanted
+        share, task = (held.sum() + sum(rows for rows, _ in cut.values())) / self.tasks, 0
+        for bucket, (rows, present) in list(cut.items()):
+            wanted = min(self.slices, math.ceil(PIECES * rows / share))
+            if heaviest(present.low, self._weights(present)) * rows < share / PIECES:
+                continue
+            found.add(bucket, task, *self._cut(present, wanted))
+            slots = found.slots(bucket)
+            np.add.at(held, (task + np.arange(slots)) % self.tasks, rows / slots)
+            task += slots
+            del cut[bucket]
+        lengths = np.array([rows for rows, _ in cut.values()])
+        for (bucket, (_, present)), (first, parts) in zip(cut.items(), stretches(held, lengths), strict=True):
+            bounds = divided(present.low, self._weights(present), parts)
+            if parts.size < self.least or copies(bounds, present.low, present.high, present.counts) <= COPIES:
+                found.add(bucket, first, bounds, {})
+            else:
+                found.add(bucket, first, *self._cut(present, parts.size + 1))
+
+    def _weights(self, rows: Present) -> NDArray[np.float64]:
+        """What a group costs is its rows; what a join costs is pairs as well."""
+        return rows.counts if self.groups else work(rows.low, rows.high, rows.counts, exact=self.agreed)
 
     def _cut(self, rows: Present, wanted: int) -> tuple[Ticks, dict[int, Grid]]:
         """Boundaries for so many slices, or fewer if rows, in order of their first ticks, were copied too often.
 
-        What a group costs is its rows; what a join costs is pairs as well. A tick that weighs as many slices is shared
-        by as many tasks.
+        A tick that weighs as many slices is shared by as many tasks.
         """
         low, high, counts, _ = rows
-        weights = counts if self.groups else work(low, high, counts)
+        weights = self._weights(rows)
         ticks, heavy = heavy_ticks(low, weights, wanted) if self.shares else (low[:0], counts[:0])
         slices = _beside(wanted, heavy, counts[~np.isin(low, ticks)].sum() / counts.sum()) if heavy.size else wanted
         while True:
