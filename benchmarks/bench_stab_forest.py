@@ -35,6 +35,11 @@ def same_pairs(one: Events, other: Events) -> None:
     assert np.array_equal(*packed)
 
 
+def groups_found(left: Events, right: Events, size: int) -> Events:
+    """The least that skipping takes: where each group of one side falls in the other, by binary search."""
+    return np.searchsorted(right[0], left[0][::size]), np.searchsorted(left[0], right[0][::size])
+
+
 def gaps(count: int, sizes: list[int], constants: list[int]) -> list[Line]:
     """Figure 6."""
     lines = []
@@ -47,6 +52,9 @@ def gaps(count: int, sizes: list[int], constants: list[int]) -> list[Line]:
         for c in constants:
             pair = side_by_side(partial(ours.skip_join, theirs, c), scan, 5)
             lines.append(Line(f"gap {size:,}, c={c}", pair[0], "forward scan", pair[1], wanted if c == 32 else ""))
+        if size >= 4096:
+            pair = side_by_side(partial(ours.skip_join, theirs), partial(groups_found, left, right, size))
+            lines.append(Line(f"gap {size:,}, c=32", pair[0], "floor: a search for each group", pair[1]))
         for variant in ("events", "index") if size >= 64 else ("events",):
             pair = side_by_side(partial(ours.skip_join, theirs), partial(ours.skip_join, theirs, 32, variant))
             lines.append(Line(f"gap {size:,}, c=32", pair[0], f"SkipJoin, {variant} only", pair[1], "near 1 or above"))
