@@ -25,7 +25,8 @@ def follow(relation: str, every: int = 5) -> None:
     for first in range(0, LAST + 1, every):
         last = first + every - 1
         pairs = stream.push(events_until(FLIGHTS, first, last), events_until(SERVICES, first, last), until=last)
-        told = [f"{pair['left_id']} {relation} {pair['right_id']} since {pair['at']}" for pair in pairs.to_pylist()]
+        by_time = pairs.sort_by([("at", "ascending"), ("right_id", "ascending"), ("left_id", "ascending")]).to_pylist()
+        told = [f"{pair['left_id']} {relation} {pair['right_id']} since {pair['at']}" for pair in by_time]
         print(f"minute {last:>2}, {stream.state_size} rows kept: {'; '.join(told) or 'nothing new'}")
     print(f"refused: {stream.take_rejected().num_rows}, certain only now: {stream.close().num_rows}")
 

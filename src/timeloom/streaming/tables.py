@@ -133,6 +133,8 @@ class StreamJoin(Guarded):
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.
 
+        Rows of an answer stand in no order; ``at`` tells when each became certain.
+
         ``until`` is an instant of which all events have been given, on both sides, or ``{"left": …, "right": …}``;
         without it, all instants before the latest event are taken to be complete.
         """

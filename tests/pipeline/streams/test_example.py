@@ -17,8 +17,8 @@ def test_the_example_tells_what_is_certain(capsys):
         "intersects",
         "minute  4, 2 rows kept: LH1 intersects fuel since 1; UA7 intersects fuel since 2",
         "minute  9, 2 rows kept: LH1 intersects crew since 7; UA7 intersects crew since 7",
-        "minute 14, 2 rows kept: AF3 intersects crew since 11; UA7 intersects food since 13; "
-        "AF3 intersects food since 13",
+        "minute 14, 2 rows kept: AF3 intersects crew since 11; AF3 intersects food since 13; "
+        "UA7 intersects food since 13",
         "refused: 0, certain only now: 0",
         "contains",
         "minute  4, 2 rows kept: LH1 contains fuel since 4",
