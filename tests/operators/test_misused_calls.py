@@ -368,20 +368,6 @@ def test_every_verb_that_takes_columns_refuses_one_named_twice():
     assert takes == {verb.__name__ for verb, options, _ in WRONG if "columns" in options}
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda names: tl.pattern({"a": ROWS, "b": ROWS}, [("a", "before", "b")], columns=names),
-        lambda names: StreamJoin("intersects", columns=names),
-        lambda names: StreamCount("intersects", columns=names),
-        lambda names: StreamPattern(["a", "b"], [("a", "before", "b")], columns=names),
-    ],
-)
-def test_patterns_and_streams_refuse_a_column_named_twice(call):
-    with pytest.raises(tl.UsageError, match="columns= names 'a_value' twice"):
-        call(["a_value", "a_value"])
-
-
 def test_numbers_of_numpy_are_numbers():
     assert tl.top_k(ROWS, ROWS, np.int64(1)).num_rows == 1
     assert tl.depth(ROWS, fill=np.bool_(True)).equals(tl.depth(ROWS, fill=True))
