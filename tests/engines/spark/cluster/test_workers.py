@@ -1,9 +1,11 @@
-"""What surrounds a task in a worker: it changes no row, asks for acknowledgements, and freezes what is loaded once."""
+"""What surrounds a task in a worker: it changes no row, asks for acknowledgements, freezes what is loaded, keeps memory."""
 
 import gc
 import os
 import pickle
 import socket
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -50,3 +52,27 @@ def test_a_task_gives_its_own_rows_and_freezes_what_is_loaded_only_when_more_is(
     for _ in range(3):
         assert [batch["n"].to_pylist() for batch in task(iter(BATCHES))] == [[2], [4]]
     assert len(frozen) == 1
+
+
+PAGES = """
+import resource
+
+import numpy as np
+import pyarrow as pa
+
+from timeloom.engines.spark.cluster.workers import keep_memory
+
+keep_memory()
+before = 0
+for _ in range(5):
+    arrays = [np.ones(1 << 20) for _ in range(4)] + [pa.array(np.ones(1 << 20)).take(pa.array([0] * (1 << 20)))]
+    del arrays
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    found, before = after - before, after
+print(found)
+"""
+
+
+def test_arrays_of_later_tasks_have_the_pages_of_earlier_ones():
+    ran = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 1000  # five arrays of 2,048 pages each
