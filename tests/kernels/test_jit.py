@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from timeloom.kernels.jit import Kernel, compiled
+from timeloom.kernels.jit import Kernel, as_written, compiled
 from timeloom.kernels.order import bucket, ranks, sort
 
 IMPORTS = """
@@ -41,6 +41,16 @@ def test_kernels_keep_name_and_text_and_travel_by_name():
         assert "bucket of a value" in (bucket.__doc__ or "")
         bucket(1, 0, 0, 2)
     assert pickle.loads(pickle.dumps(bucket)) is bucket
+
+
+def test_kernels_that_are_not_ready_run_as_written_where_that_is_asked_for(monkeypatch):
+    monkeypatch.setattr("timeloom.kernels.jit._made", lambda function, inline: lambda number: -number)
+    kernel = compiled(lambda number: number + 1)
+    with as_written():
+        assert kernel(1) == 2
+    assert kernel(1) == -1
+    with as_written():
+        assert kernel(1) == -1
 
 
 def test_many_threads_make_one_kernel(monkeypatch):

@@ -112,6 +112,31 @@ for file in sorted(Path(sys.argv[1]).glob("*.task")):
     print(file.stem, sorted({UNNEEDED} & set(sys.modules)))
 """
 
+WAITING = """
+import sys
+from timeloom.engines.spark.cluster.workers import Prompt
+
+def rows():
+    print("numba" in sys.modules)
+    yield from ()
+
+for kernels in (False, True):
+    list(Prompt(lambda batches: batches, kernels)(rows()))
+"""
+
+AS_A_DRIVER = """
+import sys
+from pathlib import Path
+from benchmarks.spark_session import session
+from tests.engines.spark.test_first_call import CALLS, ROWS, stored
+spark = session(sys.argv[1])
+sides = stored(spark, Path(sys.argv[1]), ROWS)
+for call, _ in CALLS.values():
+    call(*sides)
+print(sorted({"numba", "llvmlite"} & set(sys.modules)))
+spark.stop()
+"""
+
 
 @pytest.fixture(scope="module")
 def sides(spark, tmp_path_factory):
@@ -157,6 +182,17 @@ def test_plans_and_so_the_ui_call_tasks_by_name(sides):
 def test_tasks_that_choose_cuts_or_gather_a_small_side_do_without_the_compiler():
     done = subprocess.run([sys.executable, "-c", SAMPLING], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_plans_are_made_without_the_compiler(tmp_path):
+    command = [sys.executable, "-c", AS_A_DRIVER, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_workers_load_the_compiler_before_their_first_rows_come():
+    done = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_tasks_load_what_they_need_only(spark, tmp_path, monkeypatch):

@@ -24,6 +24,7 @@ from timeloom.engines.spark.counting.totals import finished, part_field, parts_o
 from timeloom.engines.spark.matching.inputs import ALONE, JoinInputs, Sides
 from timeloom.engines.spark.slicing.join_parts import replication
 from timeloom.engines.tables.frames import require_columns
+from timeloom.kernels.jit import as_written
 from timeloom.model.count_join import CountRequest
 from timeloom.model.explanation import Explanation
 
@@ -101,6 +102,7 @@ class CountResult:
         ]
         return joined.select(*given, count.alias(self.request.name), *aggregates)
 
+    @as_written()
     def _refuse_unfit(self) -> None:
         """Let the local engine judge the aggregates, on tables without rows."""
         none = Side(np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -4,6 +4,8 @@ Each task in a worker that Spark keeps costs 60 to 150 ms that are not its own. 
 holds each back until the one before it is acknowledged, for which Linux takes 40 ms if nobody asks for it. After each
 task all Python objects are searched for cycles, which takes long once the compiler is loaded. And large arrays get new
 pages from the system each time, which takes as long as half of what is computed in them.
+
+A fresh worker waits for its first rows while Spark compiles what reads them. It loads the compiler meanwhile.
 """
 
 import ctypes
@@ -61,8 +63,8 @@ class Piped:
     partitions: int = 1
 
 
-def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str") -> "DataFrame":
-    """What a task makes of each partition of a DataFrame. Nothing runs before an action."""
+def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str", *, kernels: bool = True) -> "DataFrame":
+    """What a task makes of each partition of a DataFrame, by kernels or without. Nothing runs before an action."""
     from timeloom.engines.spark.cluster.pipelines import Unnested, in_pipeline, nested
     from timeloom.engines.spark.cluster.schema_texts import schema_of
 
@@ -70,14 +72,15 @@ def mapped(rows: "DataFrame | Piped", task: Task, schema: "T.StructType | str") 
     if in_pipeline():
         frame, task = nested(frame), InTurn(Unnested(), task)
         schema = schema_of(schema) if isinstance(schema, str) else schema
-    return frame.mapInArrow(Prompt(task), schema)
+    return frame.mapInArrow(Prompt(task, kernels), schema)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A task that starts at once, and after which its worker is soon ready again."""
+    """A task that starts at once, and after which its worker is soon ready again; ``kernels`` if it calls any."""
 
     task: Task
+    kernels: bool = True
 
     @property
     def __name__(self) -> str:
@@ -87,6 +90,8 @@ class Prompt:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task on one partition."""
         acknowledge()
+        if self.kernels:
+            load_compiler()
         keep_loaded()
         keep_memory()
         yield from self.task(batches)
@@ -122,6 +127,13 @@ def _acknowledge(descriptor: int) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     finally:
         connection.detach()
+
+
+def load_compiler() -> None:
+    """Call a kernel, on nothing, that nearly every task calls: so the compiler is there when the first rows are."""
+    from timeloom.kernels.order import NOTHING, in_order
+
+    in_order(NOTHING)
 
 
 def keep_loaded() -> None:

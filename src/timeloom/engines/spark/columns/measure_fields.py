@@ -14,6 +14,7 @@ from timeloom.engines.spark.cluster.versions import from_arrow_type, to_arrow_sc
 from timeloom.engines.timelines.measure_task import Sweep
 from timeloom.engines.timelines.measures import evaluate
 from timeloom.errors import UsageError
+from timeloom.kernels.jit import as_written
 from timeloom.model.measures import Measure
 
 PROBES: dict[Callable[[pa.DataType], bool], list[Any]] = {
@@ -42,19 +43,20 @@ def measure_fields(schema: T.StructType, measures: Sequence[Measure]) -> list[T.
 
     A measure of its column's type has it as Spark declares it.
     """
-    swept = Sweep.of(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1)
-    fields = []
-    for measure in measures:
-        column = None if measure.column is None else _empty(schema, measure.column)
-        if callable(measure.function):
-            assert column is not None
-            kind = _called_type(measure, column)
-        else:
-            kind = evaluate(swept, [measure], column)[measure.name].type
-        same = column is not None and kind == column.type
-        wanted = schema[str(measure.column)].dataType if same else from_arrow_type(kind)
-        fields.append(T.StructField(measure.name, wanted))
-    return fields
+    with as_written():
+        swept = Sweep.of(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 1)
+        return [_field(schema, measure, swept) for measure in measures]
+
+
+def _field(schema: T.StructType, measure: Measure, swept: Sweep) -> T.StructField:
+    column = None if measure.column is None else _empty(schema, measure.column)
+    if callable(measure.function):
+        assert column is not None
+        kind = _called_type(measure, column)
+    else:
+        kind = evaluate(swept, [measure], column)[measure.name].type
+    same = column is not None and kind == column.type
+    return T.StructField(measure.name, schema[str(measure.column)].dataType if same else from_arrow_type(kind))
 
 
 def _empty(schema: T.StructType, name: str) -> pa.Array:

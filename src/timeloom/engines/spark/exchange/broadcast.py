@@ -56,7 +56,8 @@ class Broadcast:
     def side(self) -> DataFrame:
         """One row with the small side and its prefilter, also if there are no rows."""
         task = SmallSide(self.small.layout, self.parts, self.small.admitted.policy)
-        made = mapped(self.gathered, task, ", ".join(f"{name} {kind}" for name, kind in SMALL.items()))
+        schema = ", ".join(f"{name} {kind}" for name, kind in SMALL.items())
+        made = mapped(self.gathered, task, schema, kernels=False)
         return sent_to_all(made, SMALL)
 
     def rows(self) -> DataFrame:

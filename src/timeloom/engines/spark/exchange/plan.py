@@ -59,11 +59,11 @@ class Exchange:
     def cuts(self) -> Column:
         """Where time is cut, as the value of a query inside the plan."""
         chooser = self._chooser()
-        return mapped(self._sample(), chooser, TOLD if chooser.as_text else CHOSEN).scalar()
+        return mapped(self._sample(), chooser, TOLD if chooser.as_text else CHOSEN, kernels=False).scalar()
 
     def forecast(self, row_bytes: int) -> dict[str, Any]:
         """What the exchange of rows of this size would cost. Runs a job over periods and keys."""
-        found = mapped(self._sample(), ForecastTask(self._chooser(), row_bytes), FORECAST).first()
+        found = mapped(self._sample(), ForecastTask(self._chooser(), row_bytes), FORECAST, kernels=False).first()
         facts: dict[str, Any] = {} if found is None else json.loads(found[0])
         return facts | {"bytes shuffled": 0} if self.slicing.alone else facts
 

@@ -20,6 +20,7 @@ from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
 from timeloom.engines.spark.sequenced.whole_partitions import WholePartition, grouped
 from timeloom.engines.spark.slicing.slices import ALONE_BYTES
 from timeloom.engines.tables.validity import Quarantined
+from timeloom.kernels.jit import as_written
 from timeloom.model.policy import Policy
 
 Work = Callable[[pa.Table], pa.Table]
@@ -28,7 +29,8 @@ Work = Callable[[pa.Table], pa.Table]
 
 def result_schema(work: Work, schema: T.StructType) -> T.StructType:
     """The fields that the local verb writes for a DataFrame of this schema."""
-    return from_arrow_schema(work(empty_table(schema)).schema)
+    with as_written():
+        return from_arrow_schema(work(empty_table(schema)).schema)
 
 
 def empty_table(schema: T.StructType) -> pa.Table:
