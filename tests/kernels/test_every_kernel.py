@@ -17,7 +17,6 @@ THROUGH_CALLERS = {
     "counts.dominance_sweeps": "passes over ranks that dominance prepares; dominance is tested by rectangles",
     "counts.spread": "variances from sums of limbs, which count_join compares with exact ones for every relation",
     "stab_forest.check": "judges arrays of saved forests: forged files are its cases (fuzz/index_files)",
-    "stab_forest.finish": "moves entries of a whole forest, whose invariants the histories look at after each step",
     **dict.fromkeys(
         [f"streaming.{name}" for name in ("agenda", "certainty", "direct_sweep", "foresight", "pairs")]
         + [

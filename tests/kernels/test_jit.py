@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from timeloom.kernels.jit import Kernel, as_written, compiled
+from timeloom.kernels.jit import Kernel, as_written, borrowing, compiled
 from timeloom.kernels.order import bucket, ranks, sort
 
 IMPORTS = """
@@ -56,7 +56,7 @@ def test_kernels_that_are_not_ready_run_as_written_where_that_is_asked_for(monke
 def test_many_threads_make_one_kernel(monkeypatch):
     made = []
 
-    def make(function, inline):
+    def make(function, options):
         made.append(function)
         return function
 
@@ -68,7 +68,7 @@ def test_many_threads_make_one_kernel(monkeypatch):
 
 
 def test_what_the_compiler_refuses_is_refused_at_each_call(monkeypatch):
-    def refuse(function, inline):
+    def refuse(function, options):
         raise RuntimeError("no compiler")
 
     monkeypatch.setattr("timeloom.kernels.jit._made", refuse)
@@ -76,3 +76,18 @@ def test_what_the_compiler_refuses_is_refused_at_each_call(monkeypatch):
     for _ in range(2):
         with pytest.raises(RuntimeError, match="no compiler"):
             kernel()
+
+
+def test_a_kernel_that_borrows_its_arrays_leaves_them_to_whoever_made_them():
+    values = np.array([3, 4])
+    used = sys.getrefcount(values)
+    assert [total_of((values, values)) for _ in range(1_000)] == [14] * 1_000
+    assert sys.getrefcount(values) == used
+
+
+@borrowing
+def total_of(both):
+    total = 0
+    for number in range(both[0].size):
+        total += both[0][number] + both[1][number]
+    return total

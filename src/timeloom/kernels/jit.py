@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import WRAPPER_ASSIGNMENTS, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-Inlined = Literal["never", "always"]
 
 _LOADING = Lock()
 
@@ -31,11 +29,11 @@ class Kernel(Deferred):
     than a function in Python would.
     """
 
-    def __new__(cls, function: Callable[..., Any], inline: Inlined = "never") -> "Kernel":
+    def __new__(cls, function: Callable[..., Any], **options: Any) -> "Kernel":
         """A kernel that is not ready yet."""
         kernel = super().__new__(cls, _first_call)
         told: dict[str, Any] = {name: getattr(function, name) for name in WRAPPER_ASSIGNMENTS}
-        told |= {"source": function, "inline": inline, "ready": None}
+        told |= {"source": function, "options": options, "ready": None}
         kernel.__setstate__((partial(_first_call, kernel), (), {}, told))
         return kernel
 
@@ -43,7 +41,7 @@ class Kernel(Deferred):
         """What Numba makes of the function."""
         with _LOADING:
             if self.ready is None:
-                made = _made(self.source, self.inline)
+                made = _made(self.source, self.options)
                 self.__setstate__((made, (), {}, self.__dict__ | {"ready": made}))
         return self.ready
 
@@ -74,7 +72,16 @@ def written_out(function: Callable[P, T]) -> Callable[P, T]:
 
     A call that stays one counts the users of the arrays that it is given, and threads wait for each other at the count.
     """
-    return cast("Callable[P, T]", Kernel(function, "always"))
+    return cast("Callable[P, T]", Kernel(function, inline="always"))
+
+
+def borrowing(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a kernel that makes and returns no array: it borrows those of its caller, and counts no users of them.
+
+    Other kernels count the users of each array that they are given or take out of a tuple, at every call. Where a call
+    does little, that is most of its cost.
+    """
+    return cast("Callable[P, T]", Kernel(function, _nrt=False))
 
 
 @contextmanager
@@ -94,14 +101,14 @@ def _first_call(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
     return (kernel.source if _AS_WRITTEN.get() else kernel.loaded())(*args, **kwargs)
 
 
-def _made(function: Callable[..., Any], inline: Inlined) -> Any:
+def _made(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
 
     from timeloom.kernels import notice
     from timeloom.kernels.machine_code import KernelCache, KernelPlace
 
     notice.listen()
-    kernel: Any = numba.njit(nogil=True, error_model="numpy", inline=inline)(function)
+    kernel: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(kernel, "enable_caching") and KernelPlace.from_function(function, function.__code__.co_filename):
         kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return kernel

@@ -1,5 +1,7 @@
 """The event list and its index as they grow: room, identities, the tail's order, and ends that are kept apart."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,8 @@ from timeloom.kernels.stab_forest.layout import (
     ends_of,
     resized,
 )
+
+_INT64 = np.dtype(np.int64)
 
 MANY = 256
 """So many events are sooner appended together than one by one."""
@@ -81,8 +85,9 @@ class EventIndex:
 
     def names(self, positions: NDArray[np.integer]) -> Ticks:
         """The ids of the events at these positions."""
-        found = positions if self.ids is None else self.ids[positions]
-        return found.astype(np.int64, copy=False)
+        if self.ids is None and positions.dtype == _INT64:
+            return cast("Ticks", positions)
+        return (positions if self.ids is None else self.ids[positions]).astype(_INT64)
 
     def ranks(self, positions: NDArray[np.integer]) -> Ticks:
         """How many ids lesser than those at these positions have not been forgotten."""

@@ -13,7 +13,7 @@ from timeloom.engines.tables.ticks import TimeType
 from timeloom.errors import StorageError
 from timeloom.kernels.order import MAX_ROWS
 from timeloom.kernels.stab_forest.check import FAULTS, fault_of
-from timeloom.kernels.stab_forest.layout import ENTRY, NODE, Forest, in_use, mark_open, no_late
+from timeloom.kernels.stab_forest.layout import ENTRY, NODE, Forest, in_use, mark_open, no_late, note_latest
 from timeloom.model.period import Period
 from timeloom.model.ticks import MAX_TICK, MIN_TICK, Axis
 from timeloom.stab_forest.arrivals import Arrivals, Order
@@ -155,6 +155,7 @@ def unpacked(arrays: storage.Arrays, meta: dict[str, Any]) -> SharedIndex:
     """The state that arrays and metadata describe."""
     forest = _forest(arrays)
     mark_open(forest)
+    note_latest(forest)
     arrivals = Arrivals(meta["order"], _axis(meta.get("axis", ["integer", None])))
     arrivals.last_start, arrivals.last_end = meta["last_start"], meta["last_end"]
     arrivals.watermark = meta["watermark"]
@@ -223,6 +224,7 @@ def _forest(arrays: storage.Arrays) -> Forest:
         ends=arrays["ends"],
         dkey=arrays["dkey"],
         guide=arrays["guide"],
+        latest=np.empty(arrays["guide"].size, np.int64),
         nodes=arrays["nodes"].view(NODE),
         lists=arrays["lists"].view(ENTRY),
         slot=np.empty(arrays["starts"].size, np.int32),

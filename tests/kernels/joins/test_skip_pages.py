@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from drawing import periods
 from timeloom.kernels.joins.skip_pages import skip_pages
+from timeloom.kernels.joins.skip_parts import FEW
 from timeloom.kernels.stab_forest.build import build
 
 
@@ -38,3 +39,12 @@ def test_a_stab_with_more_pairs_than_a_page(reach, most, flip):
     if flip:
         left, right = right, left
     assert pairs_of(left, right, reach, most) == brute_force(left, right)
+
+
+@given(st.integers(1, 4000), st.booleans())
+def test_a_stab_that_meets_more_events_than_there_was_room_for(most, flip):
+    left = [(0, 1), *((t, 5_000) for t in range(10, 10 + 3 * FEW)), (4_000, 4_001)]
+    right = [(0, 1), (4_500, 4_501), (4_600, 4_700)]
+    if flip:
+        left, right = right, left
+    assert pairs_of(left, right, 0, most) == brute_force(left, right)

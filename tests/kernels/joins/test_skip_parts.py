@@ -10,8 +10,9 @@ from timeloom import StabForest
 from timeloom.engines.joins import parallel_skip
 from timeloom.engines.joins.parallel_skip import skip_join_by
 from timeloom.kernels.joins.skip_join import forward_scan, new_state
-from timeloom.kernels.joins.skip_parts import SkipJoin
+from timeloom.kernels.joins.skip_parts import FEW, SkipJoin
 from timeloom.kernels.stab_forest.build import build
+from timeloom.kernels.stab_forest.multi_stab import new_marks
 
 events = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=25).map(
     lambda pairs: sorted((v, v + length) for v, length in pairs)
@@ -64,3 +65,15 @@ def test_ends_that_are_kept_apart_count_in_every_part():
     expected = forward_scan(starts, ends, begins, begins + 1)
     for variant in ("auto", "events", "index"):
         assert pairs(forest.skip_join((begins, begins + 1), variant=variant)) == pairs(expected)
+
+
+def test_a_stab_may_meet_more_events_than_there_is_room_for():
+    left = [(0, 0), *((t, 5_000) for t in range(10, 10 + 3 * FEW)), (4_000, 4_000)]
+    right = [(0, 0), (4_500, 4_500), (4_600, 4_700)]
+    for one, other in ((left, right), (right, left)):
+        whole = SkipJoin(build(*columns(one)), build(*columns(other)), 0, 0)
+        expected = sorted(join(one, other))
+        assert pairs(skip_join_by(lambda: 2, whole)) == expected
+        assert sum(whole.count(part) for part in whole.parts(new_state(), 3)) == len(expected)
+        marks = new_marks(2)
+        assert pairs(skip_join_by(lambda: 1, whole, marks=marks)) == expected

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from reference.stabbing import check_shape, half_open, in_order, least, most, point_least, read_shape
 from timeloom.kernels.stab_forest.build import build, event_order, first_dummy, highest_between
 from timeloom.kernels.stab_forest.bulk_append import append_many
-from timeloom.kernels.stab_forest.layout import FOREVER, allocate, append_events, dummies, resized
+from timeloom.kernels.stab_forest.finish import finish
+from timeloom.kernels.stab_forest.layout import FOREVER, NODES, STRIDE, allocate, append_events, dummies, resized
 from tree import worked_examples
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -244,3 +245,46 @@ def test_many_appended_at_once_make_the_same_forest(periods, first, second, data
         append_events(each, *columns([(20, 21), (22, 30), (23, 23)]))
     assert read_shape(forest) == read_shape(expected)
     check_shape(read_shape(forest))
+
+
+def latest_of(forest):
+    """What the latest ends should be, and what they are."""
+    blocks = int(forest.counts[NODES]) // STRIDE + 1
+    firsts = forest.nodes["first"][np.arange(blocks) * STRIDE + 1]
+    firsts[0] = 0
+    expected = [max(forest.ends[:first].tolist(), default=-(2**63)) for first in firsts.tolist()]
+    return expected, forest.latest[:blocks].tolist()
+
+
+@given(st.integers(0, 2**31), st.sampled_from(["build", "append", "extend", "resize"]), st.integers(1, 4))
+def test_the_guide_knows_the_latest_end_before_each_block(seed, way, repeats):
+    random = np.random.default_rng(seed)
+    starts = np.sort(random.integers(0, 1 + 300 // repeats, 300))
+    ends = starts + random.integers(1, 40, 300)
+    order = np.lexsort((ends, starts))
+    starts, ends = starts[order], ends[order]
+    half = int(np.searchsorted(starts, starts[150]))
+    if way == "build":
+        forest = build(starts, ends)
+    elif way == "append":
+        forest = allocate(300)
+        append_events(forest, starts, ends)
+    elif way == "extend":
+        forest = resized(build(starts[:half], ends[:half]), 300)
+        append_many(forest, starts[half:], ends[half:])
+    else:
+        forest = resized(build(starts, ends), 500)
+    expected, found = latest_of(forest)
+    assert found == expected
+
+
+def test_the_latest_end_is_an_upper_bound_after_an_open_event_has_ended():
+    starts = np.arange(200)
+    ends = starts + 1
+    ends[5] = FOREVER
+    forest = build(starts, ends)
+    assert finish(forest, 5, 1_000) == 5
+    expected, found = latest_of(forest)
+    assert expected[1:] == [1_000] * 3
+    assert found[1:] == [FOREVER] * 3
+    assert latest_of(resized(forest, 300))[1] == expected

@@ -8,30 +8,32 @@ the leap is short, ``reach`` events at most, and the index otherwise.
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, Forest
+from timeloom.kernels.stab_forest.rectangle import rank
 from timeloom.kernels.stab_forest.stab import first_after, locate, visit
 
 FIRST_TICK, LAST_TICK = -(2**63), 2**63 - 1
 ROOM = 1 << 16
 
-LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED, LEFT_STOP, RIGHT_STOP, PATIENCE = range(9)
-"""Where a join stands: events of either side, nodes of the index, pairs found, and pairs for which there was no room.
+LEFT_AT, RIGHT_AT, LEFT_NODE, RIGHT_NODE, PAIRS, WANTED, HITS, LEFT_STOP, RIGHT_STOP, PATIENCE = range(10)
+"""Where a join stands: events of either side, nodes of the index, pairs found, pairs for which there was no room, and
+how many events a stab found for which there was none.
 
 It ends before the two stops, or when no patience is left, of which each step takes one.
 """
 
 
+BEGINNING = np.array([0, 0, 1, 1, 0, 0, 0, LAST_TICK, LAST_TICK, LAST_TICK])
+
+
 def new_state() -> Ticks:
     """The state of a join that begins, and goes on to the end of both lists."""
-    state = np.zeros(9, np.int64)
-    state[LEFT_NODE] = state[RIGHT_NODE] = 1
-    state[LEFT_STOP:] = LAST_TICK
-    return state
+    return BEGINNING.copy()
 
 
-@compiled
+@borrowing
 def run_stop(starts: Ticks, begin: int, stop: int, limit: int) -> int:
     """The first position from ``begin`` on, before ``stop``, whose start is not before the limit."""
     while begin + 8 <= stop and starts[begin + 7] < limit:
@@ -41,7 +43,7 @@ def run_stop(starts: Ticks, begin: int, stop: int, limit: int) -> int:
     return begin
 
 
-@compiled
+@borrowing
 def write_run(one: Ticks, other: Ticks, at: int, position: int, begin: int, stop: int) -> None:
     """Write the pairs of one event with a run of the other list."""
     for match in range(begin, stop):
@@ -49,7 +51,7 @@ def write_run(one: Ticks, other: Ticks, at: int, position: int, begin: int, stop
         other[at + match - begin] = match
 
 
-@compiled
+@borrowing
 def forward_scan_on(
     left_starts: Ticks,
     left_ends: Ticks,
@@ -82,7 +84,7 @@ def forward_scan_on(
     return bool(i == left_size or j == right_size)
 
 
-@compiled
+@borrowing
 def join_hits(
     hits: Ticks,
     count: int,
@@ -114,7 +116,7 @@ def join_hits(
     return at
 
 
-@compiled
+@borrowing
 def skip_join_on(
     left: Forest,
     right: Forest,
@@ -130,12 +132,13 @@ def skip_join_on(
     """Join on from the state until the lists, the window, the patience or the room end; tell whether nothing is left.
 
     What is joined is a pair whose first event stands before the stop of its side. Events that start at or after the
-    limit are left out. A step whose pairs find no room is taken again when there is more. Pairs are only counted if
-    there is no room at all.
+    limit are left out. A step whose hits or pairs find no room is taken again when there is more, with other marks.
+    Pairs are only counted if there is no room at all.
     """
     left_starts, left_ends, right_starts, right_ends = left.starts, left.ends, right.starts, right.ends
-    left_size = int(np.searchsorted(left_starts[: left.counts[EVENTS]], limit))
-    right_size = int(np.searchsorted(right_starts[: right.counts[EVENTS]], limit))
+    left_size, right_size, count = left.counts[EVENTS], right.counts[EVENTS], 0
+    if limit < LAST_TICK:
+        left_size, right_size = rank(left_starts, left_size, limit), rank(right_starts, right_size, limit)
     left_marks, right_marks = marks[: marks.size // 2], marks[marks.size // 2 :]
     i, j, at, total, patience = state[LEFT_AT], state[RIGHT_AT], state[PAIRS], 0, state[PATIENCE]
     left_stop, right_stop = min(state[LEFT_STOP], left_size), min(state[RIGHT_STOP], right_size)
@@ -166,6 +169,8 @@ def skip_join_on(
                 continue
             node = locate(left, state[LEFT_NODE], t)
             count = visit(left, t, i, node, left_marks, hits, 0)
+            if count > hits.size:
+                break
             lasting = left_ends, left.late, left.late_ends
             total = join_hits(hits, count, left_stop, lasting, right_starts, j, right_size, out_left, out_right, at)
             if total > room:
@@ -195,23 +200,25 @@ def skip_join_on(
                 continue
             node = locate(right, state[RIGHT_NODE], t)
             count = visit(right, t, j, node, right_marks, hits, 0)
+            if count > hits.size:
+                break
             lasting = right_ends, right.late, right.late_ends
             total = join_hits(hits, count, right_stop, lasting, left_starts, i, left_size, out_right, out_left, at)
             if total > room:
                 break
             at, j, state[RIGHT_NODE] = total, min(right_stop, first_after(right, node, t)), node
-    state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, total - at
-    state[PATIENCE] = patience
+    state[LEFT_AT], state[RIGHT_AT], state[PAIRS], state[WANTED] = i, j, at, max(0, total - at)
+    state[HITS], state[PATIENCE] = count, patience
     return bool(i >= left_size or j >= right_size)
 
 
-@compiled
+@borrowing
 def is_near(starts: Ticks, size: int, probe: int, t: int) -> bool:
     """Tell whether an instant comes before the event at the probed position."""
     return probe >= size or starts[probe] > t
 
 
-@compiled
+@borrowing
 def first_lasting(ends: Ticks, position: int, size: int, t: int) -> int:
     """The first event from a position on that does not end by t: it is active at t or starts later."""
     while position < size and ends[position] <= t:

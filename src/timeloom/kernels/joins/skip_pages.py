@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from timeloom.kernels.joins.skip_join import (
+    HITS,
     LAST_TICK,
     LEFT_AT,
     LEFT_NODE,
@@ -14,6 +15,7 @@ from timeloom.kernels.joins.skip_join import (
     new_state,
     skip_join_on,
 )
+from timeloom.kernels.joins.skip_parts import FEW
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, Forest
 from timeloom.kernels.stab_forest.multi_stab import new_marks
@@ -24,8 +26,7 @@ Pairs = tuple[Ticks, Ticks]
 
 def skip_pages(left: Forest, right: Forest, left_reach: int, right_reach: int, most: int) -> Iterator[Pairs]:
     """All pairs that intersect, as positions in the two event lists, at most so many at a time."""
-    hits = np.empty(max(left.starts.size, right.starts.size), np.int64)
-    state, marks = new_state(), new_marks(2)
+    hits, state, marks = np.empty(FEW, np.int64), new_state(), new_marks(2)
     done = False
     while not done:
         out_left, out_right = np.empty(most, np.int64), np.empty(most, np.int64)
@@ -33,6 +34,8 @@ def skip_pages(left: Forest, right: Forest, left_reach: int, right_reach: int, m
         written, state[PAIRS], marks[:] = int(state[PAIRS]), 0, 0
         if written:
             yield out_left[:written], out_right[:written]
+        elif state[HITS] > hits.size:
+            hits = np.empty(2 * int(state[HITS]), np.int64)
         elif not done:
             yield from wide_step(left, right, state, hits, most)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from timeloom.kernels.joins.skip_join import (
+    HITS,
     LAST_TICK,
     LEFT_AT,
     LEFT_STOP,
@@ -25,6 +26,9 @@ from timeloom.kernels.stab_forest.multi_stab import new_marks
 from timeloom.kernels.stab_forest.stab import STEPS, stab
 
 Pairs = tuple[Ticks, Ticks]
+
+FEW = 512
+"""So many events a stab may find before it is given more room."""
 
 NO_ROOM = np.zeros(0, np.int64), np.zeros(0, np.int64)
 """Where pairs are only counted."""
@@ -48,8 +52,13 @@ class SkipJoin(NamedTuple):
             marks = new_marks(2)
         else:
             marks.reshape(2, -1)[:, :STEPS] = 0
-        hits = np.empty(max(self.left.starts.size, self.right.starts.size), np.int64)
-        return skip_join_on(*self, marks, hits, state, *out)
+        hits = np.empty(FEW, np.int64)
+        while True:
+            done = skip_join_on(*self, marks, hits, state, *out)
+            if state[HITS] <= hits.size:
+                return done
+            hits = np.empty(2 * int(state[HITS]), np.int64)
+            marks.reshape(2, -1)[:, :STEPS] = 0
 
     def count(self, part: Ticks) -> int:
         """How many pairs a part has, which begins at a state."""

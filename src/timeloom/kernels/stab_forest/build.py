@@ -7,7 +7,7 @@ node is a matter of a few bit operations, so every list is a counting sort away.
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing, compiled
 from timeloom.kernels.order import Positions, Ticks, sort
 from timeloom.kernels.stab_forest.layout import (
     BASE,
@@ -21,6 +21,7 @@ from timeloom.kernels.stab_forest.layout import (
     Forest,
     allocate,
     mark_open,
+    note_latest,
 )
 
 
@@ -46,7 +47,7 @@ def event_order(starts: Ticks, ends: Ticks) -> Positions | None:
     return order.ids
 
 
-@compiled
+@borrowing
 def is_sorted(starts: Ticks, ends: Ticks) -> bool:
     """Tell whether rows ascend by (start, end)."""
     for row in range(1, starts.size):
@@ -76,7 +77,7 @@ def sort_runs(starts: Ticks, ends: Ticks, rows: Positions) -> None:
         begin = stop
 
 
-@compiled
+@borrowing
 def fill_events(forest: Forest, starts: Ticks, ends: Ticks) -> None:
     """Copy the events and number their distinct starts; the last start is the tail."""
     node = 0
@@ -91,6 +92,7 @@ def fill_events(forest: Forest, starts: Ticks, ends: Ticks) -> None:
     forest.counts[EVENTS], forest.counts[NODES] = starts.size, nodes
     for mark in range(1, nodes // STRIDE + 1):
         forest.guide[mark] = forest.dkey[mark * STRIDE]
+    note_latest(forest)
 
 
 @compiled
@@ -119,7 +121,7 @@ def find_homes(forest: Forest) -> Positions:
     return homes
 
 
-@compiled
+@borrowing
 def first_dummy(nodes: int, node: int) -> int:
     """The dummy of the forest-point that owns a node: the number of nodes, cut off as soon as that suffices."""
     level = 31
@@ -128,7 +130,7 @@ def first_dummy(nodes: int, node: int) -> int:
     return nodes >> level << level
 
 
-@compiled
+@borrowing
 def first_reaching(keys: Ticks, low: int, last: int, wanted: int) -> int:
     """The first index from ``low`` on whose key is at least the wanted one, by doubling steps; at most ``last``."""
     step = 1
@@ -145,7 +147,7 @@ def first_reaching(keys: Ticks, low: int, last: int, wanted: int) -> int:
     return low
 
 
-@compiled
+@borrowing
 def highest_between(low: int, high: int) -> int:
     """The number with the most trailing zero bits in low..high: the common ancestor of two nodes."""
     while low <= high & (high - 1):
@@ -153,7 +155,7 @@ def highest_between(low: int, high: int) -> int:
     return high
 
 
-@compiled
+@borrowing
 def lay_out_lists(forest: Forest, homes: Positions) -> int:
     """Give each node its stretch of the list entries, max-lists behind all left-lists; return how many there are."""
     for position in range(homes.size):
@@ -177,7 +179,7 @@ def lay_out_lists(forest: Forest, homes: Positions) -> int:
     return at
 
 
-@compiled
+@borrowing
 def fill_descending(forest: Forest, homes: Positions, by_end: Positions) -> None:
     """Distribute events from the last end to the first; then rewind all lists."""
     for row in range(homes.size - 1, -1, -1):
@@ -193,7 +195,7 @@ def fill_descending(forest: Forest, homes: Positions, by_end: Positions) -> None
         forest.nodes[node]["list_stop"] = forest.nodes[node]["list_at"]
 
 
-@compiled
+@borrowing
 def fill_ascending(forest: Forest, homes: Positions) -> None:
     """Distribute events in the order of their starts."""
     for position in range(homes.size):

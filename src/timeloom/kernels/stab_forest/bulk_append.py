@@ -7,7 +7,7 @@ bulk building.
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.order import Positions, Ticks, sort
 from timeloom.kernels.stab_forest.build import first_dummy, first_reaching, highest_between
 from timeloom.kernels.stab_forest.layout import (
@@ -22,6 +22,7 @@ from timeloom.kernels.stab_forest.layout import (
     Forest,
     dummies,
     mark_open_between,
+    note_latest_of,
 )
 
 
@@ -47,7 +48,7 @@ def append_many(forest: Forest, starts: Ticks, ends: Ticks) -> None:
     forest.counts[NODES] = after
 
 
-@compiled
+@borrowing
 def number_starts(forest: Forest, starts: Ticks, ends: Ticks) -> int:
     """Write the events behind the others, and number their starts; tell how many nodes there are, without the tail."""
     at, node = forest.counts[EVENTS], forest.counts[NODES] + 1
@@ -56,18 +57,19 @@ def number_starts(forest: Forest, starts: Ticks, ends: Ticks) -> int:
     for row in range(starts.size):
         forest.starts[at], forest.ends[at] = starts[row], ends[row]
         if starts[row] != last:
-            if node % STRIDE == 0:
-                forest.guide[node // STRIDE] = last
             node += 1
+            forest.nodes[node]["first"] = at
+            if node % STRIDE == 1:
+                forest.guide[node // STRIDE] = last
+                note_latest_of(forest, node // STRIDE)
             last = starts[row]
             forest.dkey[node] = last
-            forest.nodes[node]["first"] = at
         at += 1
     forest.counts[EVENTS] = at
     return int(node - 1)
 
 
-@compiled
+@borrowing
 def find_places(forest: Forest, changed: Ticks, gone: int, after: int, positions: Positions, homes: Positions) -> int:
     """The events in the n-parts of the lists of changed nodes, by position, and their nodes; tell how many there are.
 
@@ -101,7 +103,7 @@ def find_places(forest: Forest, changed: Ticks, gone: int, after: int, positions
     return at
 
 
-@compiled
+@borrowing
 def lay_out(forest: Forest, changed: Ticks, after: int, homes: Positions, pool: int) -> None:
     """Give each changed node its stretch of the list entries: left-lists behind the others, max-lists in the pool."""
     nodes, dummy = forest.nodes, 0
@@ -125,7 +127,7 @@ def lay_out(forest: Forest, changed: Ticks, after: int, homes: Positions, pool: 
     forest.counts[LISTED] = left
 
 
-@compiled
+@borrowing
 def fill(forest: Forest, changed: Ticks, positions: Positions, homes: Positions, by_end: Positions) -> None:
     """Distribute events from the last end to the first, and then in the order of their starts."""
     nodes, lists, ends = forest.nodes, forest.lists, forest.ends

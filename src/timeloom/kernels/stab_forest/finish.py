@@ -6,13 +6,13 @@ If ends arrive in order nothing else moves. An end that is earlier than another 
 the index in which its event is listed, would move many entries; it is kept apart instead.
 """
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.stab_forest.build import first_dummy
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, LOOSE, NODES, Forest, navigation_key
 from timeloom.kernels.stab_forest.stab import locate
 
 
-@compiled
+@borrowing
 def finish(forest: Forest, position: int, end: int) -> int:
     """Set the end of the open event at a position; there must be room for one more end that is kept apart.
 
@@ -37,7 +37,7 @@ def finish(forest: Forest, position: int, end: int) -> int:
     return int(opened)
 
 
-@compiled
+@borrowing
 def first_open(forest: Forest, low: int, high: int) -> int:
     """The first open one of the events of one start, which are sorted by their ends."""
     while low < high:
@@ -49,7 +49,7 @@ def first_open(forest: Forest, low: int, high: int) -> int:
     return low
 
 
-@compiled
+@borrowing
 def keep_apart(forest: Forest, position: int, end: int) -> int:
     """Note an end; the event stays among the open ones."""
     number = forest.counts[LATE]
@@ -59,7 +59,7 @@ def keep_apart(forest: Forest, position: int, end: int) -> int:
     return -1
 
 
-@compiled
+@borrowing
 def finish_entry(forest: Forest, dummy: int, opened: int, end: int) -> bool:
     """Move the copy of one open event behind the open part of a max-list; False if it does not belong there."""
     lists, stop = forest.lists, forest.nodes[dummy]["list_stop"]

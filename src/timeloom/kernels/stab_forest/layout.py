@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.order import Positions, Ticks
 
 FOREVER = 2**63 - 1
@@ -55,7 +55,9 @@ class Forest(NamedTuple):
     ``own_stop`` are the d-part of its list, whose n-part is ``list_at:list_stop`` of ``lists``. The list is the
     max-list of a forest-point if the node is its dummy, and a left-list otherwise; nothing in it ends after
     ``last_end``, and nothing in its n-part stands before ``earliest``. The tail begins at ``first`` of the node behind
-    the last. ``guide`` repeats every 64th start, for short searches. An open event at position p that is in the n-part
+    the last. ``guide`` repeats every 64th start, for short searches; no event that starts at one of the nodes through
+    64 * k ends after ``latest[k]``, and if no event was finished since the forest was built or resized, one ends then.
+    An open event at position p that is in the n-part
     of a max-list stands there at ``slot[p]``. If ``late[p]`` is not 0, the open event at p has ended: the event
     ``late_at[late[p] - 1]``, which is p, at ``late_ends[late[p] - 1]``.
 
@@ -68,6 +70,7 @@ class Forest(NamedTuple):
     ends: Ticks
     dkey: Ticks
     guide: Ticks
+    latest: Ticks
     nodes: Records
     lists: Records
     slot: Positions
@@ -84,12 +87,13 @@ def allocate(capacity: int) -> Forest:
         ends=np.empty(capacity, np.int64),
         dkey=np.empty(capacity + 1, np.int64),
         guide=np.empty(capacity // STRIDE + 1, np.int64),
+        latest=np.empty(capacity // STRIDE + 1, np.int64),
         nodes=np.empty(capacity + 2, NODE),
         lists=np.empty(3 * capacity, ENTRY),
         slot=np.empty(capacity, np.int32),
         **no_late(capacity),
     )
-    forest.dkey[0] = forest.guide[0] = NEVER
+    forest.dkey[0] = forest.guide[0] = forest.latest[0] = NEVER
     forest.nodes[:2] = 0
     return forest
 
@@ -150,6 +154,7 @@ def resized(forest: Forest, capacity: int) -> Forest:
     copy.late_at[:late], copy.late_ends[:late] = forest.late_at[:late], forest.late_ends[:late]
     copy.late[copy.late_at[:late]] = np.arange(1, late + 1)
     mark_open(copy)
+    note_latest(copy)
     return copy
 
 
@@ -162,7 +167,7 @@ def ends_of(forest: Forest, positions: NDArray[np.integer] | slice) -> Ticks:
     return ends
 
 
-@compiled
+@borrowing
 def end_at(forest: Forest, position: int) -> int:
     """When an event ends, wherever that is kept."""
     end = forest.ends[position]
@@ -171,13 +176,13 @@ def end_at(forest: Forest, position: int) -> int:
     return int(end)
 
 
-@compiled
+@borrowing
 def navigation_key(forest: Forest, node: int) -> int:
     """The first instant in a node's scope: just after the start before it; the first node has only its own start."""
     return int(forest.dkey[node - 1] + 1 if node > 1 else forest.dkey[node])
 
 
-@compiled
+@borrowing
 def append_events(forest: Forest, starts: Ticks, ends: Ticks) -> None:
     """Append events in the order of (start, end), none before the tail; there must be room for them."""
     at = forest.counts[EVENTS]
@@ -190,15 +195,16 @@ def append_events(forest: Forest, starts: Ticks, ends: Ticks) -> None:
     forest.counts[EVENTS] = at
 
 
-@compiled
+@borrowing
 def index_tail(forest: Forest, events: int) -> None:
     """Turn the tail into a forest-point, then merge the last two points while their heights agree."""
     node = forest.counts[NODES] + 1
     record = forest.nodes[node]
     forest.dkey[node] = forest.starts[record["first"]]
+    forest.nodes[node + 1]["first"] = events
     if node % STRIDE == 0:
         forest.guide[node // STRIDE] = forest.dkey[node]
-    forest.nodes[node + 1]["first"] = events
+        note_latest_of(forest, node // STRIDE)
     record["own_stop"] = events
     record["last_end"] = FOREVER
     record["list_at"] = forest.nodes[node - 1]["list_stop"] if node > 1 else forest.counts[BASE]
@@ -211,7 +217,7 @@ def index_tail(forest: Forest, events: int) -> None:
     forest.counts[NODES] = node
 
 
-@compiled
+@borrowing
 def merge_points(forest: Forest, root: int, last: int) -> None:
     """Merge the last two forest-points: the first dummy becomes the root of the tree, the second stays the dummy.
 
@@ -240,7 +246,7 @@ def merge_points(forest: Forest, root: int, last: int) -> None:
     mark_open_between(forest, begin, grown)
 
 
-@compiled
+@borrowing
 def retire(forest: Forest, root: int, begin: int, kept: int, middle: int, bound: int) -> None:
     """Move the ended part of a max-list to the left-list of the root; both orders of the rest close up."""
     record, at = forest.nodes[root], forest.counts[LISTED]
@@ -266,7 +272,7 @@ def retire(forest: Forest, root: int, begin: int, kept: int, middle: int, bound:
     record["earliest"] = forest.lists[record["list_at"]]["asc"]
 
 
-@compiled
+@borrowing
 def join_ascending(forest: Forest, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
     """Put the root's own events and then the second list behind the kept entries: each starts later."""
     count, target = stop - middle, kept + own_stop - own
@@ -280,7 +286,7 @@ def join_ascending(forest: Forest, kept: int, own: int, own_stop: int, middle: i
         forest.lists[kept + position - own]["asc"] = position
 
 
-@compiled
+@borrowing
 def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: int, middle: int, stop: int) -> None:
     """Merge three lists by descending end: kept entries, the root's own events backwards, the second list.
 
@@ -308,7 +314,7 @@ def join_descending(forest: Forest, begin: int, kept: int, own: int, own_stop: i
         lists[begin + entry]["desc"] = lists[free + entry]["desc"]
 
 
-@compiled
+@borrowing
 def mark_open_between(forest: Forest, begin: int, stop: int) -> None:
     """Note where the open events of one max-list stand: they come first, as nothing ends later."""
     entry = begin
@@ -317,10 +323,27 @@ def mark_open_between(forest: Forest, begin: int, stop: int) -> None:
         entry += 1
 
 
-@compiled
+@borrowing
 def mark_open(forest: Forest) -> None:
     """Note where the open events of all max-lists stand."""
     node = forest.counts[NODES]
     while node:
         mark_open_between(forest, forest.nodes[node]["list_at"], forest.nodes[node]["list_stop"])
         node &= node - 1
+
+
+@borrowing
+def note_latest_of(forest: Forest, block: int) -> None:
+    """Note when the last of all events ends that start at nodes through that of the guide's entry."""
+    last = forest.latest[block - 1]
+    for position in range(forest.nodes[(block - 1) * STRIDE + 1]["first"], forest.nodes[block * STRIDE + 1]["first"]):
+        last = max(last, forest.ends[position])
+    forest.latest[block] = last
+
+
+@borrowing
+def note_latest(forest: Forest) -> None:
+    """Note the same for all entries of the guide."""
+    forest.latest[0] = NEVER
+    for block in range(1, forest.counts[NODES] // STRIDE + 1):
+        note_latest_of(forest, block)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, LATE, NODES, Forest
 from timeloom.kernels.stab_forest.multi_stab import new_marks, reach_of
@@ -31,7 +31,7 @@ class Page(NamedTuple):
     positions: Positions
 
 
-@compiled
+@borrowing
 def list_on(
     forest: Forest,
     ts: Ticks,
@@ -87,14 +87,14 @@ def list_on(
     )
 
 
-@compiled
+@borrowing
 def add_runs(rows: Positions, begins: Ticks, stops: Ticks, offsets: Ticks) -> None:
     """Add to the size of each answer that of a run of positions, which may be empty."""
     for number in range(begins.size):
         offsets[(rows[number] if rows.size else number) + 1] += max(0, stops[number] - begins[number])
 
 
-@compiled
+@borrowing
 def place(offsets: Ticks) -> int:
     """Turn sizes, each behind its answer's number, into where answers end; tell the size of all together."""
     total = 0
@@ -104,7 +104,7 @@ def place(offsets: Ticks) -> int:
     return total
 
 
-@compiled
+@borrowing
 def hand_out(
     rows: Positions,
     begins: Ticks,

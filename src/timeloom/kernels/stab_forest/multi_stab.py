@@ -8,7 +8,7 @@ height of the index (stab-forest paper, section 4).
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing, compiled
 from timeloom.kernels.order import Ticks
 from timeloom.kernels.stab_forest.layout import EVENTS, Forest, end_at
 from timeloom.kernels.stab_forest.stab import STEPS, first_after, locate, visit
@@ -27,7 +27,7 @@ def new_marks(forests: int = 1) -> Ticks:
     return np.zeros((STEPS + 1) * forests, np.int64)
 
 
-@compiled
+@borrowing
 def stab_step(
     forest: Forest, t: int, seen: int, node: int, reach: int, marks: Ticks, out: Ticks, at: int
 ) -> tuple[int, int, int]:

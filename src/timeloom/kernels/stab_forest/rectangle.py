@@ -7,7 +7,7 @@ shorter, it is read instead. What either way meets and the rectangle does not ho
 
 import numpy as np
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing, compiled
 from timeloom.kernels.order import MAX_ROWS, Ticks
 from timeloom.kernels.rectangles import saturated_range
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, NEVER, Forest, end_at
@@ -19,7 +19,7 @@ SHORT = 64
 """A run of so many events is read without asking for a shorter way."""
 
 
-@compiled
+@borrowing
 def rank(starts: Ticks, events: int, t: int) -> int:
     """How many of the sorted starts lie before t."""
     low, high = 0, events
@@ -32,13 +32,13 @@ def rank(starts: Ticks, events: int, t: int) -> int:
     return low
 
 
-@compiled
+@borrowing
 def rank_through(starts: Ticks, events: int, t: int) -> int:
     """How many of the sorted starts lie at or before t."""
     return events if t == FOREVER else rank(starts, events, t + 1)
 
 
-@compiled
+@borrowing
 def candidates(
     forest: Forest, low_start: int, high_start: int, low_end: int, high_end: int
 ) -> tuple[int, int, int, bool]:
@@ -61,7 +61,7 @@ def candidates(
     return t, middle, stop, True
 
 
-@compiled
+@borrowing
 def search(
     forest: Forest, low_start: int, high_start: int, low_end: int, high_end: int, out: Ticks, at: int
 ) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def search(
     return at, steps
 
 
-@compiled
+@borrowing
 def rectangle(
     start: int, end: int, by_start: Limits, by_end: Limits, window: tuple[int, int]
 ) -> tuple[int, int, int, int]:
@@ -103,7 +103,7 @@ def rectangle(
     return low_start, high_start, low_end, high_end
 
 
-@compiled
+@borrowing
 def search_rows(
     forest: Forest,
     starts: Ticks,

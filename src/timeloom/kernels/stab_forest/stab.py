@@ -15,7 +15,7 @@ are met as open ones, and dropped again if they have ended by t.
 import numpy as np
 from numpy.typing import NDArray
 
-from timeloom.kernels.jit import compiled
+from timeloom.kernels.jit import borrowing
 from timeloom.kernels.order import Positions, Ticks
 from timeloom.kernels.stab_forest.build import first_reaching
 from timeloom.kernels.stab_forest.layout import EVENTS, FOREVER, LATE, LOOSE, NODES, STRIDE, Forest
@@ -29,7 +29,7 @@ STEPS = 64
 """Where marks count the stations and entries that were looked at, behind two for each level."""
 
 
-@compiled
+@borrowing
 def locate(forest: Forest, hint: int, t: int) -> int:
     """The node in whose scope t lies, searched from the hint on; one more than all nodes if t is later than they.
 
@@ -49,7 +49,7 @@ def locate(forest: Forest, hint: int, t: int) -> int:
     return low
 
 
-@compiled
+@borrowing
 def first_after(forest: Forest, node: int, t: int) -> int:
     """The position of the first event that starts after t, given the node of t."""
     first = forest.nodes[node]["first"]
@@ -58,7 +58,7 @@ def first_after(forest: Forest, node: int, t: int) -> int:
     return int(forest.nodes[node + 1]["first"] if forest.dkey[node] == t else first)
 
 
-@compiled
+@borrowing
 def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found, at: int) -> int:
     """Write the events at or after ``seen`` that are active at t, whose node is given; return the new fill.
 
@@ -66,27 +66,45 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found
     node, or to the tail. A station before the node gives what lasts beyond t, by descending end; one after it gives
     what started by t, by ascending start; ``marks`` remembers for each level which such list was read last, and how
     far. All loops stand here, as calls that pass arrays cost more than the loops do.
+
+    The station of a level follows from the node's number. All are looked at first, without a branch that waits for
+    any of them: each stands somewhere else in memory, and so they arrive together. None is looked at if nothing from
+    before the node's block of 64 lasts beyond t, and nothing of that block.
     """
-    nodes, lists, ends, room = forest.nodes, forest.lists, forest.ends, out.size
+    nodes, lists, ends, room, count = forest.nodes, forest.lists, forest.ends, out.size, forest.counts[NODES]
     after, begun, steps = first_after(forest, node, t), at, 0
-    digits, level, station = forest.counts[NODES], 32, 0
-    while station != node:
+    block = (node - 1) // STRIDE
+    if forest.latest[block] <= t:
+        first, position = max(seen, nodes[block * STRIDE + 1]["first"]), after - 1
+        if position - first < STRIDE:
+            while position >= first and ends[position] <= t:
+                position -= 1
+                steps += 1
+            if position < first:
+                if marks.size:
+                    marks[STEPS] += steps + 1
+                return at
+    goal, level, useful = min(node, count), 31, 0
+    while level >= 0 and (goal >> level) << level != goal:
+        station = (goal >> level | 1) << level
+        if station <= count:
+            record = nodes[station]
+            useful |= int(record["last_end"] > t if station < goal else record["earliest"] < after) << level
+            steps += 1
         level -= 1
+    if goal:
+        useful |= 1 << level
         steps += 1
-        while level >= 0 and not (digits >> level) & 1:
-            level -= 1
-        if level < 0:
-            station = node
-        elif station < node:
-            station += 1 << level
-        else:
-            station -= 1 << level
+    level = 32
+    while useful:
+        level -= 1
+        if not useful >> level:
+            continue
+        useful ^= 1 << level
+        station = (goal >> level | 1) << level
         record = nodes[station]
         low, high = record["list_at"], record["list_stop"]
         if station > node:
-            digits = -1
-            if record["earliest"] >= after:
-                continue
             entry = low
             if marks.size and marks[2 * level] == low:
                 entry = max(low, marks[2 * level + 1])
@@ -101,16 +119,7 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found
             if marks.size:
                 marks[2 * level], marks[2 * level + 1] = low, entry
             continue
-        if level < 0 and forest.counts[LOOSE] and after > record["first"]:
-            at = visit_runs(ends, max(seen, record["first"]), record["first"], after, t, out, at)
-            continue
-        if level < 0:
-            low, high, position = 0, 0, after - 1
-        elif record["last_end"] <= t:
-            continue
-        else:
-            position = min(after, record["own_stop"]) - 1
-        first = record["first"]
+        first, position = record["first"], min(after, record["own_stop"]) - 1
         if seen < first:
             while low < high and lists[low]["end"] > t:
                 if lists[low]["desc"] >= seen:
@@ -125,6 +134,16 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found
                 out[at] = position
             at += 1
             position -= 1
+    if node > count:
+        first, position = nodes[node]["first"], after - 1
+        steps += 1
+        if forest.counts[LOOSE] and after > first:
+            at, position = visit_runs(ends, max(seen, first), first, after, t, out, at), first - 1
+        while position >= first and position >= seen and ends[position] > t:
+            if at < room:
+                out[at] = position
+            at += 1
+            position -= 1
     if marks.size:
         marks[STEPS] += steps + at - begun
     if forest.counts[LATE] and at <= room:
@@ -132,7 +151,7 @@ def visit(forest: Forest, t: int, seen: int, node: int, marks: Ticks, out: Found
     return at
 
 
-@compiled
+@borrowing
 def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Found, begun: int, stop: int) -> int:
     """Drop of the hits from ``begun`` on those whose end is kept apart and has come."""
     at = begun
@@ -144,7 +163,7 @@ def drop_ended(ends: Ticks, late: Positions, late_ends: Ticks, t: int, out: Foun
     return at
 
 
-@compiled
+@borrowing
 def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Found, at: int) -> int:
     """Write what lasts beyond t of a tail in runs, which are as long as the digits of its size."""
     level = 31
@@ -162,7 +181,7 @@ def visit_runs(ends: Ticks, seen: int, begin: int, stop: int, t: int, out: Found
     return at
 
 
-@compiled
+@borrowing
 def stab_into(forest: Forest, t: int, marks: Ticks, out: Ticks, at: int) -> int:
     """Write the events active at t; return the new fill."""
     if forest.counts[EVENTS] == 0 or t < forest.starts[0]:
@@ -180,7 +199,7 @@ def stab(forest: Forest, t: int) -> Ticks:
     return out[:found]
 
 
-@compiled
+@borrowing
 def count_at(forest: Forest, t: int) -> int:
     """Count the events active at t: one short search in each list on the way."""
     if forest.counts[EVENTS] == 0 or t < forest.starts[0]:
@@ -219,7 +238,7 @@ def count_at(forest: Forest, t: int) -> int:
     return found
 
 
-@compiled
+@borrowing
 def count_tail(forest: Forest, begin: int, stop: int, t: int) -> int:
     """Count the events of the tail that last beyond t."""
     if not forest.counts[LOOSE]:
@@ -233,7 +252,7 @@ def count_tail(forest: Forest, begin: int, stop: int, t: int) -> int:
     return found
 
 
-@compiled
+@borrowing
 def count_own(ends: Ticks, low: int, stop: int, t: int) -> int:
     """Count the events of one start, given by ascending end, that last beyond t."""
     high = stop
@@ -246,7 +265,7 @@ def count_own(ends: Ticks, low: int, stop: int, t: int) -> int:
     return stop - low
 
 
-@compiled
+@borrowing
 def count_many(forest: Forest, ts: Ticks, found: Ticks) -> None:
     """Count the events active at each instant."""
     for row in range(ts.size):
