@@ -95,6 +95,58 @@ def test_tables_with_zones_of_a_fixed_offset():
 
 
 @pytest.mark.parametrize(
+    "ends",
+    [
+        {0: 3, 2: 4},
+        ([0, 2], [3, 4]),
+        (np.array([2, 0], np.uint8), np.array([4, 3])),
+        (pa.array([0, 2]).to_numpy(), pa.array([3, 4], pa.int16())),
+        (range(0, 4, 2), pa.chunked_array([[3], [4]])),
+    ],
+)
+def test_ends_are_a_mapping_or_two_columns(ends):
+    index = tl.BitemporalIndex(pa.concat_tables([version()] * 3))
+    index.apply(version(2), ends)
+    assert index.latest == 4
+    assert [index.as_of(sys=sys).tolist() for sys in (1, 2, 3, 4)] == [[0, 1, 2], [0, 1, 2, 3], [1, 2, 3], [1, 3]]
+
+
+def test_columns_of_ends_have_the_type_of_system_time():
+    days = pa.array([date(2020, 1, 1)] * 2)
+    times = {"sys_start": days, "sys_end": pa.nulls(2, pa.date32()), "app_start": [1, 1], "app_end": [9, 9]}
+    index = tl.BitemporalIndex(pa.table(times))
+    index.apply(None, ([0], np.array(["2020-01-05"], "datetime64[D]")))
+    index.apply(None, ([1], [date(2020, 1, 6)]))
+    assert index.as_of(sys=date(2020, 1, 5)).tolist() == [1]
+    assert index.latest == date(2020, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        (([0, 0], [3, 3]), "row 0 would end more than once"),
+        (([0], [3, 4]), "1 row numbers and 2 system ends"),
+        (([0], pa.array([None], pa.int64())), "some of which are null"),
+        (([0], pa.array([date(2020, 1, 1)])), "but the index holds int64"),
+        (([0], ["soon"]), "does not fit"),
+        (([0], 3), "are no system ends"),
+        (([0], np.array([[3]])), "are no system ends"),
+        (([1], [3]), "row 1 is unknown"),
+        (([0], [2**63 - 1]), "never ends"),
+        ([[0], [3]], "are no ends of rows"),
+        (([0], [3], [4]), "takes a mapping or a tuple of 2"),
+        ([], "takes a mapping or a tuple of 2"),
+    ],
+)
+def test_columns_of_ends_that_do_not_fit_change_nothing(ends, words):
+    index = tl.BitemporalIndex(version())
+    before = seen(index)
+    with pytest.raises(tl.TimeloomError, match=words):
+        index.apply(version(1), ends)
+    assert seen(index) == before
+
+
+@pytest.mark.parametrize(
     "misuse",
     [
         lambda ix: ix.end("all", 3),

@@ -81,7 +81,7 @@ def test_an_interrupted_batch_changes_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("timeloom.bitemporal.timelines.Timelines._filed", interrupted)
+        patch.setattr("timeloom.bitemporal.buckets.Buckets.filed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.apply(later, {0: 2})
     assert (len(index), index.latest, index.as_of(app=2).tolist()) == (2, 1, [0, 1])

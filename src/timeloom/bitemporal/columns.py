@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from timeloom.kernels.bitemporal.arrival import reached
 from timeloom.kernels.bitemporal.windows import BEGAN, Code, Ticks, per_axis
 from timeloom.model.ticks import FOREVER, MIN_TICK
 
@@ -69,16 +70,16 @@ class TimeColumns:
         """More rows, sorted by system start, none of which starts before ``latest``."""
         if not sys_start.size:
             return self
-        never = (sys_end <= sys_start) | (app_end <= app_start)
-        if never.any():
+        latest, all_last = reached(sys_start, sys_end, app_start, app_end)
+        if not all_last:
+            never = (sys_end <= sys_start) | (app_end <= app_start)
             app_start, app_end = np.where(never, FOREVER, app_start), np.where(never, FOREVER, app_end)
-        known = sys_end[sys_end != FOREVER]
         return TimeColumns(
             self.sys_start.appended(sys_start),
             self.sys_end.appended(sys_end),
             self.app_start.appended(app_start),
             self.app_end.appended(app_end),
-            max(self.latest, int(sys_start[-1]), int(known.max(initial=MIN_TICK))),
+            max(self.latest, latest),
         )
 
     def closed(self, rows: Ticks, at: Ticks, published: int) -> "TimeColumns":

@@ -1,6 +1,6 @@
 """Row numbers of the user's table against rows in order of arrival."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,12 +27,12 @@ class RowNumbers:
     positions: GrowingArray | None = None
     in_order: bool = True
 
-    def appended(self, order: Ticks) -> "RowNumbers":
-        """More rows: the k-th to arrive is row ``order[k]`` of what is appended now."""
-        in_order = np.array_equal(order, np.arange(order.size))
-        total = self.total + order.size
+    def appended(self, count: int, order: Ticks | None = None) -> "RowNumbers":
+        """More rows, which arrive in their order; or the k-th to arrive is row ``order[k]`` of what is appended now."""
+        total, in_order = self.total + count, order is None
         if self.numbers is None and in_order:
-            return replace(self, total=total)
+            return RowNumbers(total)
+        order = np.arange(count) if order is None else order
         numbers, positions = self._arrays()
         arrived = numbers.size
         positions_of_new = np.empty(order.size, np.int64)

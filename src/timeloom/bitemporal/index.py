@@ -13,6 +13,7 @@ import pyarrow as pa
 from timeloom.bitemporal import persistence
 from timeloom.bitemporal.cells import cells_of
 from timeloom.bitemporal.description import in_a_line, index_facts
+from timeloom.bitemporal.ends import Ends
 from timeloom.bitemporal.expressions import expressions_of
 from timeloom.bitemporal.identity import read_numbers
 from timeloom.bitemporal.live import LiveRequest, LiveWindows, News, asked, check_forward, selected
@@ -26,7 +27,7 @@ from timeloom.engines.windows.slides import lay_out, meaning_code
 from timeloom.errors import InvalidInputError, UsageError, shown
 from timeloom.kernels.bitemporal.windows import SNAPSHOT, Ticks
 from timeloom.model.markup import fact_table
-from timeloom.model.options import checked
+from timeloom.model.options import checked, checked_late
 from timeloom.model.period import Period, PeriodLike
 from timeloom.model.slide import Instant, Meanings, Slide, check_meaning
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span, parse_span, saturate, ticks_of
@@ -164,32 +165,27 @@ class BitemporalIndex:
         """End rows, by their numbers, at a system time."""
         self.apply(None, dict.fromkeys(read_numbers(rows).tolist(), at))
 
-    @checked
-    def apply(self, rows: Any = None, ended: "Mapping[int, Instant] | None" = None) -> None:
+    @checked_late
+    def apply(self, rows: Any = None, ended: "Mapping[int, Instant] | tuple[Any, Any] | None" = None) -> None:
         """Apply a batch of transactions as one: a table of new versions, and row numbers with their system ends.
 
+        The ends are a mapping such as ``{0: 5}``, or a pair of arrays or columns: row numbers, and the end of each.
         Everything is checked before anything changes, and queries see all of the batch or none of it.
         """
         if self._follows:
             raise UsageError("this index follows a BitemporalTable; change the table, and the index follows")
-        if ended is not None and not isinstance(ended, Mapping):
-            raise UsageError(
-                f"ended={shown(ended)} is no mapping; give row numbers and their system ends, such as {{0: 5}}"
-            )
-        given = {} if ended is None else dict(ended)
-        numbers = read_numbers(list(given)).tolist()
         with self._lock:
-            ends = self._now.known_types()[0].many_ticks_of(list(given.values()), "at") if given else []
-            batch = self.prepared(rows, dict(zip(numbers, ends, strict=True)))
-            self.publish(batch)
+            self.publish(self.prepared(rows, Ends() if ended is None else Ends.read(ended, self._now.known_types)))
 
-    def prepared(self, rows: Any, ended: Mapping[int, int]) -> Batch:
+    def prepared(self, rows: Any, ended: Ends) -> Batch:
         """Check a batch whose ends are given as ticks; nothing changes yet."""
         now = self._now
         table = None if rows is None else to_arrow(rows, "bitemporal")[0]
         if table is None:
             return now.next(None, History.empty(), ended, None)
         history = read_history(table, self._sys_period, self._app_period)
+        if now.holds(table):
+            return now.next(table, history, ended, None)
         types = history.types if now.types is None else now.types
         if [kind.axis for kind in history.types] != [kind.axis for kind in types]:
             raise InvalidInputError(

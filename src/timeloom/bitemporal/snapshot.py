@@ -1,6 +1,6 @@
 """The whole state of an index after a batch, which never changes, and the batch that leads to the next one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from timeloom.bitemporal.ends import Ends
 from timeloom.bitemporal.facts import Chunks, Facts, merged
 from timeloom.bitemporal.identity import RowNumbers, numbered
 from timeloom.bitemporal.payload import Payload
@@ -16,7 +17,9 @@ from timeloom.engines.tables.taking import take_rows
 from timeloom.engines.tables.ticks import TimeType
 from timeloom.engines.windows.history import History
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.kernels.bitemporal.arrival import NONE, unfit_end
 from timeloom.kernels.bitemporal.windows import Ticks
+from timeloom.kernels.order import in_order
 from timeloom.model.ticks import FOREVER, MAX_TICK
 
 MOST_ROWS = int(np.iinfo(np.int32).max)
@@ -57,6 +60,10 @@ class Snapshot:
                 "use an index with retroactive=True"
             )
 
+    def holds(self, table: pa.Table) -> bool:
+        """Whether a table has just the columns and types of this state, so that it is taken as it is."""
+        return self.schema is not None and bool(table.schema.equals(self.schema, check_metadata=True))
+
     def payload(self) -> Payload:
         """All rows by their numbers, with all their columns."""
         assert self.schema is not None
@@ -89,16 +96,18 @@ class Snapshot:
         """A tick in the user's own type."""
         return self.known_types()[axis].to_arrow(np.array([tick]))[0].as_py()
 
-    def next(self, table: "pa.Table | None", history: History, ended: Mapping[int, int], bucket: int | None) -> "Batch":
+    def next(self, table: "pa.Table | None", history: History, ended: Ends, bucket: int | None) -> "Batch":
         """Check a batch against this state; nothing is written yet."""
-        numbers, at = np.array(list(ended), np.int64), np.array(list(ended.values()), np.int64)
+        numbers, at = ended.numbers, ended.at
         self._check_system_times(history, at)
-        positions = self._check_ends(numbers, at)
+        positions = self._check_ends(numbers, at) if numbers.size else numbers
         if self.numbers.total + history.sys_start.size > MOST_ROWS:
             raise InvalidInputError(f"an index holds at most {MOST_ROWS} rows; split the history by key")
-        by_time = np.argsort(at, kind="stable")
+        if not in_order(at):
+            by_time = np.argsort(at, kind="stable")
+            positions, at = positions[by_time], at[by_time]
         start = self if self.types is not None or table is None else self._adopting(history.types, bucket)
-        return Batch(start, table, history, positions[by_time], at[by_time])
+        return Batch(start, table, history, positions, at)
 
     def _adopting(self, types: Types, bucket: int | None) -> "Snapshot":
         """Learn the types of both times from the first table."""
@@ -114,6 +123,8 @@ class Snapshot:
 
     def _check_ends(self, numbers: Ticks, at: Ticks) -> Ticks:
         rows, columns = self.numbers.rows(numbers), self.lines.columns
+        if unfit_end(rows, at, columns.sys_start.values, columns.sys_end.values) == NONE:
+            return rows
         ends = columns.sys_end.values[rows]
         again = np.flatnonzero(ends != FOREVER)
         if again.size:
@@ -128,9 +139,7 @@ class Snapshot:
                 "end it earlier, or leave it open"
             )
         early = np.flatnonzero(at < columns.sys_start.values[rows])
-        if early.size:
-            raise InvalidInputError(f"row {numbers[early[0]]} would end before it begins; end it later")
-        return rows
+        raise InvalidInputError(f"row {numbers[early[0]]} would end before it begins; end it later")
 
 
 @dataclass(frozen=True)
@@ -145,16 +154,19 @@ class Batch:
 
     def applied(self) -> Snapshot:
         """The state after this batch. Readers of earlier states do not see it."""
-        start, order = self.start, np.argsort(self.history.sys_start, kind="stable")
-        after = replace(
-            start,
-            numbers=start.numbers.appended(order),
-            lines=start.lines.applied(self.history.take(order).columns, self.positions, self.at),
+        start, history, table, order = self.start, self.history, self.table, None
+        if not in_order(history.sys_start):
+            order = np.argsort(history.sys_start, kind="stable")
+            history = history.take(order)
+            if table is not None and not start.lines.retroactive:
+                table = take_rows(table, pa.array(order))
+        after = Snapshot(
+            start.lines.applied(history.columns, self.positions, self.at),
+            start.numbers.appended(history.sys_start.size, order),
+            start.types,
+            start.schema if table is None else unified(start.schema, table.schema),
+            start.chunks if table is None else merged((*start.chunks, table)),
         )
-        if self.table is not None:
-            table = self.table if start.lines.retroactive else take_rows(self.table, pa.array(order))
-            schema = unified(start.schema, self.table.schema)
-            after = replace(after, schema=schema, chunks=merged((*start.chunks, table)))
         return after if start.lines.retroactive else _forgetful(after)
 
     def undo(self) -> None:
@@ -174,7 +186,9 @@ def _forgetful(after: Snapshot) -> Snapshot:
 
 def unified(known: "pa.Schema | None", found: pa.Schema) -> pa.Schema:
     """The schema of all tables together: a column without any value takes the type that others give it."""
-    return found if known is None else pa.unify_schemas([known, found])
+    if known is None or found.equals(known):
+        return found if known is None else known
+    return pa.unify_schemas([known, found])
 
 
 def fitted(table: pa.Table, schema: "pa.Schema | None", times: "dict[str, pa.DataType]") -> pa.Table:

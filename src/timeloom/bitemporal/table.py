@@ -18,6 +18,7 @@ from timeloom.bitemporal.batch import Batch, Portion
 from timeloom.bitemporal.chronicle import Chronicle
 from timeloom.bitemporal.description import in_a_line, table_facts
 from timeloom.bitemporal.draft import Draft
+from timeloom.bitemporal.ends import Ends
 from timeloom.bitemporal.feed import Feed, apply_feed
 from timeloom.bitemporal.index import BitemporalIndex
 from timeloom.bitemporal.layout import Layout, facts_table
@@ -390,4 +391,4 @@ def _followed(index: BitemporalIndex, draft: Draft, after: Chronicle) -> snapsho
         keep[[row for row in draft.undone if row < draft.first]] = False
         index = index.again(chosen_rows(draft.start.history, keep))
     new = after.since(draft.kept)
-    return index.prepared(new if new.num_rows else None, draft.ends_of_kept())
+    return index.prepared(new if new.num_rows else None, Ends.of(draft.ends_of_kept()))

@@ -8,6 +8,7 @@ import numpy as np
 from timeloom.bitemporal.buckets import Buckets, Grid
 from timeloom.bitemporal.checkpoints import Checkpoint, checkpoint_before, spaced
 from timeloom.bitemporal.columns import GrowingArray, TimeColumns, View
+from timeloom.kernels.bitemporal.arrival import closing_rows
 from timeloom.kernels.bitemporal.buckets import Rows, crossing_range, crossing_rows, inside_range, inside_rows, rank
 from timeloom.kernels.bitemporal.windows import (
     APP_LOWER,
@@ -22,7 +23,6 @@ from timeloom.kernels.bitemporal.windows import (
     rising,
     runs_of,
 )
-from timeloom.model.ticks import FOREVER
 
 REGRID = 4
 AUTO: Literal["auto"] = "auto"
@@ -158,22 +158,26 @@ class Timelines:
     def applied(self, rows: tuple[Ticks, Ticks, Ticks, Ticks], ended: Ticks, at: Ticks) -> "Timelines":
         """File new rows (sorted by system start) and the ends of earlier ones (sorted by time)."""
         begin, checkpoints = len(self.columns), self._checkpoints_before_undone(ended, at)
-        born_closed = begin + np.flatnonzero((rows[1] != FOREVER) & (rows[1] > rows[0]))
-        closing, times = ended, at
-        if born_closed.size:
-            times = np.concatenate([at, rows[1][born_closed - begin]])
-            closing = np.concatenate([ended, born_closed])[np.argsort(times, kind="stable")]
+        closing = closing_rows(begin, rows[0], rows[1], ended, at)
         columns = self.columns.appended(*rows).closed(ended, at, self.columns.latest)
-        lines = replace(
-            self,
-            columns=columns,
-            checkpoints=checkpoints,
-            ended=self.ended.appended(closing.astype(np.int32)) if self.retroactive else self.ended,
-            since_checkpoint=self.since_checkpoint + rows[0].size + closing.size,
+        regrid = not self.gridded or len(columns) > REGRID * self.gridded
+        starts, ends = self.starts, self.ends
+        if not regrid:
+            starts = starts.filed(columns.app_start.values, begin, len(columns))
+            ends = ends.filed(columns.app_end.values, begin, len(columns))
+        lines = Timelines(
+            self.retroactive,
+            self.checkpoint_every,
+            self.bucket,
+            columns,
+            self.ended.appended(closing) if self.retroactive else self.ended,
+            checkpoints,
+            starts,
+            ends,
+            self.gridded,
+            self.since_checkpoint + rows[0].size + closing.size,
         )
-        regrid = not lines.gridded or len(columns) > REGRID * lines.gridded
-        lines = lines.regridded() if regrid else lines._filed(begin)
-        return lines._with_checkpoints()
+        return (lines.regridded() if regrid else lines)._with_checkpoints()
 
     def _with_checkpoints(self) -> "Timelines":
         """Take the checkpoints that are due."""
@@ -194,13 +198,13 @@ class Timelines:
 
     def regridded(self) -> "Timelines":
         """Lay new grids over all rows and file them again; happens whenever there are REGRID times as many."""
-        fresh = replace(
+        starts, ends, rows = self.columns.app_start.values, self.columns.app_end.values, len(self.columns)
+        return replace(
             self,
-            starts=Buckets.empty(Grid.over(self.columns.app_start.values, self.bucket)),
-            ends=Buckets.empty(Grid.over(self.columns.app_end.values, self.bucket)),
-            gridded=len(self.columns),
+            starts=Buckets.empty(Grid.over(starts, self.bucket)).filed(starts, 0, rows),
+            ends=Buckets.empty(Grid.over(ends, self.bucket)).filed(ends, 0, rows),
+            gridded=rows,
         )
-        return fresh._filed(0)
 
     def kept(self, rows: Ticks) -> "Timelines":
         """Forget all rows but these, in order."""
@@ -210,17 +214,11 @@ class Timelines:
         ended = GrowingArray(np.empty(0, np.int32))
         return replace(self, columns=columns, checkpoints=(), ended=ended).regridded()
 
-    def _filed(self, begin: int) -> "Timelines":
-        end = len(self.columns)
-        return replace(
-            self,
-            starts=self.starts.filed(self.columns.app_start.values, begin, end),
-            ends=self.ends.filed(self.columns.app_end.values, begin, end),
-        )
-
     def _checkpoints_before_undone(self, ended: Ticks, at: Ticks) -> tuple[Checkpoint, ...]:
         """A row that ends when it starts was never visible, so checkpoints that hold it are void."""
-        undone = at[self.columns.sys_start.values[ended] == at] if ended.size else at
+        if not self.checkpoints or not ended.size:
+            return self.checkpoints
+        undone = at[self.columns.sys_start.values[ended] == at]
         if not undone.size:
             return self.checkpoints
         earliest = int(undone.min())

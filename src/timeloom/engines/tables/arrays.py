@@ -36,12 +36,29 @@ def to_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     return found
 
 
-def _bits(array: pa.Array) -> NDArray[np.bool_]:
+def _bits(array: pa.Array, buffer: int = 1) -> NDArray[np.bool_]:
     if not len(array):
         return np.zeros(0, np.bool_)
     skipped, first = divmod(array.offset, 8)
-    packed = np.frombuffer(array.buffers()[1], np.uint8, offset=skipped)
+    packed = np.frombuffer(array.buffers()[buffer], np.uint8, offset=skipped)
     return np.unpackbits(packed, count=first + len(array), bitorder="little")[first:].view(np.bool_)
+
+
+def missing(array: pa.Array) -> NDArray[np.bool_]:
+    """Which values are null, read from the column's own bits where it has them."""
+    if not array.null_count:
+        return np.zeros(len(array), np.bool_)
+    return to_numpy(array.is_null()) if array.buffers()[0] is None else ~_bits(array, 0)
+
+
+def filled_values(array: pa.Array, value: int, null: "NDArray[np.bool_]") -> NDArray[Any]:
+    """Numbers or times in one piece as an array, with a value in the place of those that are null."""
+    dtype = _PLAIN.get(array.type) or np.dtype(f"i{array.type.bit_width // 8}")
+    content = array.buffers()[1]
+    if content is None:
+        return np.full(len(array), value, dtype)
+    known = np.frombuffer(content, dtype, len(array), array.offset * dtype.itemsize)
+    return np.where(null, dtype.type(value), known)
 
 
 def filled(column: "pa.Array | pa.ChunkedArray", value: int) -> pa.Array:
@@ -49,11 +66,7 @@ def filled(column: "pa.Array | pa.ChunkedArray", value: int) -> pa.Array:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not array.null_count or isinstance(array, pa.ChunkedArray):
         return array
-    dtype = _PLAIN.get(array.type) or np.dtype(f"i{array.type.bit_width // 8}")
-    content, values = array.buffers()[1], np.full(len(array), value, dtype)
-    if content is not None:
-        known = np.frombuffer(content, dtype, len(array), array.offset * dtype.itemsize)
-        np.copyto(values, known, where=_bits(array.is_valid()))
+    values = filled_values(array, value, missing(array))
     return pa.Array.from_buffers(array.type, len(array), [None, pa.py_buffer(values)])
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from timeloom.engines.tables.arrays import filled, to_numpy
+from timeloom.engines.tables.arrays import filled, filled_values, missing, to_numpy
 from timeloom.engines.tables.instant_values import instant_tick
 from timeloom.engines.tables.one_column import interval_parts, is_interval, read_ranges
 from timeloom.errors import InvalidInputError, UsageError, shown
@@ -20,6 +20,7 @@ Ticks = NDArray[np.int64]
 
 _TO_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _DAY_MILLISECONDS = 86_400_000
+_INT64 = pa.int64()
 _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -131,10 +132,10 @@ def column_ticks(
 ) -> tuple[Ticks, NDArray[np.bool_]]:
     """Read a time column as ticks, and say which rows are null (their ticks mean nothing)."""
     array = whole(column) if isinstance(column, pa.ChunkedArray) else column
-    null = np.zeros(len(array), np.bool_)
-    if array.null_count:
-        null = to_numpy(array.is_null())
-        array = filled(array, 0)
+    null = missing(array)
+    if array.type == _INT64:
+        return filled_values(array, 0, null) if array.null_count else to_numpy(array), null
+    array = filled(array, 0)
     if kind.axis is Axis.INTEGER:
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")
@@ -257,21 +258,12 @@ def read_period(table: pa.Table, period: Period, side: str) -> PeriodTicks:
     raw_ends, is_open = raw_starts, null_starts
     if period.end != period.start:
         raw_ends, is_open = column_ticks(table[period.end], end_kind, truncate=period.truncate)
-    found = PeriodTicks(
-        shift_ticks(raw_starts, period.start_shift),
-        raw_ends,
-        raw_starts,
-        raw_ends,
-        kind,
-        end_kind,
-        period,
-        null_starts,
-    )
-    for sentinel in found.sentinels:
-        is_open = is_open | (raw_ends == sentinel)
+    for value in period.sentinels:
+        is_open = is_open | (raw_ends == end_kind.ticks_of(value, "open_end"))
     if is_open.any():
         raw_ends = np.where(is_open, FOREVER, raw_ends)
-    return replace(found, ends=shift_ticks(raw_ends, period.end_shift), raw_ends=raw_ends)
+    starts, ends = shift_ticks(raw_starts, period.start_shift), shift_ticks(raw_ends, period.end_shift)
+    return PeriodTicks(starts, ends, raw_starts, raw_ends, kind, end_kind, period, null_starts)
 
 
 def read_instants(table: pa.Table, period: Period, side: str) -> PeriodTicks | None:

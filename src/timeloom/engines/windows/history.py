@@ -9,6 +9,7 @@ from timeloom.engines.tables.frames import require_columns
 from timeloom.engines.tables.ticks import PeriodTicks, TimeType, read_period
 from timeloom.engines.tables.validity import admit
 from timeloom.engines.tables.verdicts import EMPTY, VALID, judge
+from timeloom.kernels.bitemporal.arrival import all_last
 from timeloom.kernels.bitemporal.windows import Ticks
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
@@ -48,8 +49,11 @@ def read_history(table: pa.Table, sys_period: Period, app_period: Period) -> His
 
 
 def _read(table: pa.Table, period: Period) -> PeriodTicks:
-    require_columns(table.column_names, list(period.columns), "bitemporal")
+    if any(table.schema.get_field_index(name) < 0 for name in period.columns):
+        require_columns(table.column_names, list(period.columns), "bitemporal")
     ticks = read_period(table, period, "bitemporal")
+    if all_last(ticks.starts, ticks.ends) and not ticks.null_starts.any():
+        return ticks
     if not np.isin(judge(ticks, Policy())[1], (VALID, EMPTY)).all():
         admit(table, period, "bitemporal", Policy("error", "drop"), options=False)
     return ticks
