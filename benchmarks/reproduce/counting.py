@@ -153,9 +153,9 @@ def totals(record: Record, size) -> None:
     for panel in CROWDED:
         rows = min(size[0][panel], MIXED_ROWS)
         told = f"Smart against Simple on {panel}, {rows:,} rows on either side"
-        record.at_least(told, "10 x or more", mixed[panel], 10, 1.3)
+        record.judge("factor", told, "10 x or more", mixed[panel], 10)
         record.aside(f"Simple with starts of S behind those of R, {panel}", times(ratios[panel]))
-    record.at_most("Smart against Simple on GREEND: close", "about 1 x", ratios["GREEND"], 1.6, 3)
+    record.judge("near", "Smart against Simple on GREEND: close", "about 1 x", ratios["GREEND"])
 
 
 @figure(
@@ -189,10 +189,9 @@ def breakdown(record: Record, size) -> None:
                 record.point("joining", f"Simple, {ANY_ORDER}", joining, panel)
                 record.point("sorting", f"Simple, {ANY_ORDER}", sorting, panel)
     record.checked("Smart, Simple and (where it runs) Naive give equal counts")
-    worst = max(smart.values())
-    record.at_most("Smart: joining / sorting, the worst data set", "far below 1 x", worst, 0.5, 1)
+    record.judge("much", "Smart: sorting / joining, the worst data set", "far above 1 x", 1 / max(smart.values()))
     heavy = min(mixed[panel] for panel in CROWDED)
-    record.at_least("Simple: joining / sorting, the least of all but GREEND", "far above 1 x", heavy, 2, 1)
+    record.judge("much", "Simple: joining / sorting, the least of all but GREEND", "far above 1 x", heavy)
     light = simple["GREEND"]
-    record.finding("Simple on GREEND: sorting dominates", "below 1 x", times(light), light < 1)
-    record.aside("Simple on GREEND: joining / a comparison sort of the endpoints", times(light * compared["GREEND"]))
+    record.judge("more", "Simple on GREEND: sorting / joining", "above 1 x", 1 / light)
+    record.aside("Simple on GREEND: a comparison sort / joining", times(1 / (light * compared["GREEND"])))

@@ -64,12 +64,12 @@ def told_of_sorting(record: Record, side: Periods, spent: dict[str, float]) -> N
 def time_intervals_figure(record: Record, size) -> None:
     side = time_intervals(size)
     spent, fetched = self_join(record, side, roomy=True)
-    judge(record, "seconds, Sweep / DIP", "4 x", spent, "Sweep", 3)
+    judge(record, "seconds, Sweep / DIP", "4 x", spent, "Sweep", 4)
     told_of_sorting(record, side, spent)
     for rival in ("TimeLine", "SM", "OIP", "Align"):
-        judge(record, f"seconds, {rival} / DIP", "10 x", spent, rival, 5)
+        judge(record, f"seconds, {rival} / DIP", "10 x", spent, rival, 10)
     for rival in ("Sweep", "TimeLine"):
-        judge(record, f"blocks, {rival} / DIP", "100 x", fetched, rival, 10)
+        judge(record, f"blocks, {rival} / DIP", "100 x", fetched, rival, 100)
 
 
 @figure(
@@ -88,10 +88,10 @@ def power_figure(record: Record, size) -> None:
     side = power(size)
     spent, fetched = self_join(record, side, NAMES[:-1])
     told_of_sorting(record, side, spent)
-    for rival, wanted in (("TimeLine", 5), ("SM", 1), ("OIP", 1), ("Sweep", 1)):
-        judge(record, f"seconds, {rival} / DIP", "10 x" if rival == "TimeLine" else "above 1 x", spent, rival, wanted)
+    for rival, stated in (("TimeLine", 10), ("SM", 0), ("OIP", 0), ("Sweep", 0)):
+        judge(record, f"seconds, {rival} / DIP", "10 x" if stated else "above 1 x", spent, rival, stated)
     for rival in ("SM", "TimeLine"):
-        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 1)
+        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival)
 
 
 @figure(
@@ -107,8 +107,8 @@ def power_figure(record: Record, size) -> None:
 def contacts_figure(record: Record, size) -> None:
     spent, fetched = self_join(record, contacts(size), NAMES[:-1] if size > 10**5 else NAMES, roomy=True)
     for rival in ("SM", "TimeLine", "Sweep"):
-        record.at_least(f"seconds, DIP / {rival}: DIP is behind", "above 1 x", spent["DIP"] / spent[rival], 1, 0.8)
-    record.at_most("blocks, DIP / SM: DIP is competitive", "about 1 x", fetched["DIP"] / fetched["SM"], 1.5, 5)
+        record.judge("conceded", f"seconds, DIP / {rival}", "above 1 x", spent["DIP"] / spent[rival])
+    record.judge("near", "blocks, DIP / SM: DIP is competitive", "about 1 x", fetched["DIP"] / fetched["SM"])
 
 
 @figure(
@@ -139,9 +139,9 @@ def growing(record: Record, size) -> None:
         for name, count in fetched.items():
             record.point(name, number, count, DISK)
     for rival in ("Sweep", "TimeLine", "SM", "OIP"):
-        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival, 1.5)
+        judge(record, f"blocks, {rival} / DIP", "above 1 x", fetched, rival)
     quick = spent["DIP"] / min(spent["Sweep"], spent["TimeLine"])
-    record.at_least("seconds, DIP / the better of Sweep and TimeLine", "about 1 x or more", quick, 0.8, 0.5)
+    record.judge("conceded", "seconds, DIP / the better of Sweep and TimeLine", "1 x or more", quick)
 
 
 @figure(
@@ -168,9 +168,9 @@ def at_once(record: Record, size) -> None:
             record.point(told, m, found[-1])
         gain = found[0] / found[-1]
         if whole:
-            record.at_least("anti-join: one at a time / the most", "10 x", gain, 8, 3)
+            record.judge("factor", "anti-join: one at a time / the most", "10 x", gain, 10)
         else:
-            record.at_least("join: one at a time / the most", "2 x", gain, 1.7, 1.2)
+            record.judge("factor", "join: one at a time / the most", "2 x", gain, 2)
     sides = dip.number_rows(*left), dip.number_rows(*right)
     assert len({dip_join.count_joined(*sides, m).results for m in numbers}) == 1
     record.checked("pairs do not depend on m")
@@ -206,6 +206,6 @@ def worst_case(record: Record, size) -> None:
             record.point(name, m, spent[name])
     record.checked("all find every pair")
     few = str(min(numbers, key=lambda m: abs(m - max(1, count // 1_000))))
-    record.at_most(f"DIP with m = {few} / Sweep", "1 x", spent[few] / spent["Sweep"], 1.3, 5)
+    record.judge("near", f"DIP with m = {few} / Sweep", "1 x", spent[few] / spent["Sweep"])
     best = min(spent[str(m)] for m in numbers)
-    record.at_least("DIP, best m / SM", "slightly above 1 x", best / spent["SM"], 0.9, 0.5)
+    record.judge("conceded", "DIP, best m / SM", "slightly above 1 x", best / spent["SM"])

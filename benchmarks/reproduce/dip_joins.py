@@ -22,7 +22,8 @@ from benchmarks.reproduce.dip_ways import (
     printed_join,
     race_over,
 )
-from benchmarks.reproduce.figures import Axis, Grade, Record, figure, times
+from benchmarks.reproduce.figures import Axis, Record, figure, times
+from benchmarks.reproduce.rule import grade_of
 from timeloom.kernels.jit import compiled
 from timeloom.kernels.sequenced import dip, dip_join
 
@@ -84,9 +85,8 @@ def one_long_tuple(record: Record, size) -> None:
             spent.append(seconds["SM"])
         last[timeless], exponents[timeless] = spent[-1], growth(size, spent)
     record.checked("sort-merge and DIP find as many pairs")
-    record.at_least("with one / without", "many times", last[1] / last[0], 3, 1.2)
-    grows = f"n^{exponents[1]:.1f}"
-    record.finding("growth with one long-lived tuple", "n^2", grows, "yes" if exponents[1] > 1.7 else "partly")
+    record.judge("much", "with one / without", "many times", last[1] / last[0])
+    record.grows("growth with one long-lived tuple", "n^2", exponents[1], least=2)
 
 
 @figure(
@@ -118,7 +118,7 @@ def on_disk(record: Record, size) -> None:
             for name, number in fetched.items():
                 record.point(name, count, number, panel)
         for name in names:
-            judge(record, f"blocks, {name} / DIP, {counts[-1]:,} tuples", "above 1 x", fetched, name, 1)
+            judge(record, f"blocks, {name} / DIP, {counts[-1]:,} tuples", "above 1 x", fetched, name)
             printed = times(fetched[name] / fetched[PRINTED])
             record.aside(f"blocks, {name} / DIP with merges as printed, {counts[-1]:,} tuples", printed)
     for count in few:
@@ -126,8 +126,8 @@ def on_disk(record: Record, size) -> None:
         for name, number in checked.items():
             record.point(name, count, number, "b: comparisons in vain")
     record.checked("all find as many pairs")
-    judge(record, "comparisons in vain, SM / DIP", "67 x at 8M", checked, "SM", 10)
-    judge(record, "comparisons in vain, OIP / DIP", "1,080 x at 8M", checked, "OIP", 10)
+    judge(record, "comparisons in vain, SM / DIP", "67 x at 8M", checked, "SM", 67)
+    judge(record, "comparisons in vain, OIP / DIP", "1,080 x at 8M", checked, "OIP", 1_080)
 
 
 @figure(
@@ -143,7 +143,7 @@ def in_memory(record: Record, size) -> None:
     names = ("DIP", "Sweep", "TimeLine", "SM", "OIP", "Align")
     spent = race_over(record, size, two, names, "", limit=30)
     for rival in ("Align", "SM", "OIP"):
-        judge(record, f"{rival} / DIP", "above 1 x", spent, rival, 1.2)
+        judge(record, f"{rival} / DIP", "above 1 x", spent, rival)
 
 
 @figure(
@@ -173,10 +173,10 @@ def unproductive(record: Record, size) -> None:
     record.finding("growth of comparisons in vain", "OIP more than DIP", told, grows["OIP"] > grows["DIP"] + 0.2)
     for name, paper in (("DIP", 70), ("SM", 7_000)):
         each = wasted[name] / size[-1]
-        near = "yes" if 0.7 <= each / paper <= 1.4 else "partly" if 0.3 <= each / paper <= 3 else "no"
+        near = grade_of("about", each, paper)
         record.finding(f"comparisons in vain for a tuple, {name}", f"{paper:,} at 30M", f"{each:,.0f}", near)
     for rival in ("SM", "OIP"):
-        judge(record, f"seconds, {rival} / DIP: more in vain takes longer", "above 1 x", spent, rival, 1)
+        judge(record, f"seconds, {rival} / DIP: more in vain takes longer", "above 1 x", spent, rival)
 
 
 LARGE = {"tiny": (1_000, 2_000), "small": (100_000, 200_000, 400_000), "full": (10**6, 2 * 10**6, 4 * 10**6, 8 * 10**6)}
@@ -228,7 +228,7 @@ def long_histories(record: Record, size) -> None:
     contest.warm(*two(200))
     spent = over_both(record, size, contest.race)[size[-1]]
     for rival in ("Sweep", "TimeLine"):
-        judge(record, f"{rival} / DIP", "above 1 x", spent, rival, 1)
+        judge(record, f"{rival} / DIP", "above 1 x", spent, rival)
 
 
 @figure(
@@ -247,12 +247,11 @@ def long_histories(record: Record, size) -> None:
 def offline(record: Record, size) -> None:
     found = over_both(record, size, _offline)
     spent = found[size[-1]]
-    judge(record, "Sweep / DIP", "10 x", spent, "Sweep", 5)
+    judge(record, "Sweep / DIP", "10 x", spent, "Sweep", 10)
     exponent = growth(size, [found[count]["DIP"] for count in size])
-    record.finding("growth of DIP with the history", "linear", f"n^{exponent:.2f}", exponent < 1.2)
+    record.grows("growth of DIP with the history", "linear", exponent, most=1)
     over = spent["DIP"] / spent["scan"]
-    grade: Grade = "yes" if over < 3 else "partly" if over < 50 else "no"
-    record.finding("DIP / scan", "slightly above 1 x", times(over), grade)
+    record.judge("near", "DIP / scan", "slightly above 1 x", over)
     steps = dip_join.count_joined(*(dip.number_rows(*side) for side in two(size[0]))).comparisons
     record.aside("a comparison of DIP / a tuple of the scan", times(over * 2 * size[0] / steps))
 

@@ -104,9 +104,9 @@ def race_over(
     return spent
 
 
-def judge(record: Record, says: str, paper: str, found: Mapping[str, float], rival: str, wanted: float) -> None:
-    """How many times more a rival needs than DIP."""
-    record.at_least(says, paper, found[rival] / max(1e-12, found["DIP"]), wanted, 1)
+def judge(record: Record, says: str, paper: str, found: Mapping[str, float], rival: str, stated: float = 0) -> None:
+    """How many times more a rival needs than DIP, which the paper may state as a factor."""
+    record.judge("factor" if stated else "more", says, paper, found[rival] / max(1e-12, found["DIP"]), stated)
 
 
 def growth(sizes: tuple[int, ...], spent: list[float]) -> float:

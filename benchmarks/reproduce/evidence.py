@@ -48,7 +48,10 @@ def known_rows(file: Path, scale: str) -> Rows:
 
 
 def _row(result: dict[str, Any]) -> dict[str, Any]:
-    return {"reason": reason(result), **{key: result[key] for key in ("verdict", "measured", "code", "spent")}}
+    return {
+        "reason": reason(result),
+        **{key: result[key] for key in ("verdict", "measured", "code", "spent", "findings")},
+    }
 
 
 def summary(rows: Rows, machine: dict[str, Any], scale: str) -> str:

@@ -1,10 +1,12 @@
 """What an experiment of a paper is, what a run of it yields, and the list of all of them."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Grade = Literal["yes", "partly", "no", "aside"]
+from benchmarks.reproduce.rule import HOLDING, Grade, Kind, grade_of, grade_of_growth
+
 Verdict = Literal["confirmed", "confirmed in part", "refuted", "not comparable", "failed"]
 
 PAPERS = {
@@ -60,15 +62,13 @@ class Record:
         grade: Grade = ("yes" if holds else "no") if isinstance(holds, bool) else holds
         self.findings.append(Finding(says, paper, measured, grade))
 
-    def at_least(self, says: str, paper: str, ratio: float, wanted: float, enough: float = 1.0) -> None:
-        """A ratio that should be as large as the paper's; what is ``enough`` goes the same way."""
-        grade: Grade = "yes" if ratio >= wanted else "partly" if ratio >= enough else "no"
-        self.finding(says, paper, times(ratio), grade)
+    def judge(self, kind: Kind, says: str, paper: str, ratio: float, stated: float = 1.0) -> None:
+        """A ratio, judged by the rule for its kind of statement."""
+        self.finding(says, paper, times(ratio), grade_of(kind, ratio, stated))
 
-    def at_most(self, says: str, paper: str, ratio: float, wanted: float, enough: float) -> None:
-        """A ratio that should be no larger than the paper's."""
-        grade: Grade = "yes" if ratio <= wanted else "partly" if ratio <= enough else "no"
-        self.finding(says, paper, times(ratio), grade)
+    def grows(self, says: str, paper: str, exponent: float, least: float = 0.0, most: float = math.inf) -> None:
+        """A cost that grows with n as the paper says: to a power from ``least`` to ``most``."""
+        self.finding(says, paper, f"n^{exponent:.1f}", grade_of_growth(exponent, least, most))
 
     def aside(self, says: str, measured: str) -> None:
         """A measurement of our own that explains; the paper did not make it, so it has no part in the verdict."""
@@ -79,7 +79,7 @@ class Record:
         grades = {finding.grade for finding in self.findings} - {"aside"}
         if not grades:
             return "not comparable"
-        if grades == {"yes"}:
+        if grades <= set(HOLDING):
             return "confirmed"
         return "refuted" if grades == {"no"} else "confirmed in part"
 

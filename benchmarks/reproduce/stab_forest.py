@@ -117,11 +117,11 @@ def sparse(record: Record, size) -> None:
     record.checked("all five find the same pairs")
     middle = numbers[len(numbers) // 2]
     gain = last["FWDSCAN", middle] / last["SKIPJOIN", middle]
-    record.at_least(f"skip-join against the forward scan, {middle} months", "10 x", gain, 8, 2)
+    record.judge("factor", f"skip-join against the forward scan, {middle} months", "10 x", gain, 10)
     close = last["SKIPJOIN", middle] / last["multi-window query", middle]
-    record.at_most("skip-join's time / that of the window query", "close to 1 x", close, 2, 5)
+    record.judge("near", "skip-join's time / that of the window query", "close to 1 x", close)
     little = last["FWDSCAN", middle] / last["SKIPJOIN-E", middle]
-    record.at_most("skipping in the list only, against the forward scan", "slightly above 1 x", little, 3, 6)
+    record.judge("near", "skipping in the list only, against the forward scan", "slightly above 1 x", little)
 
 
 def dense(record: Record, events: Events, shares: tuple[float, ...]) -> None:
@@ -136,11 +136,10 @@ def dense(record: Record, events: Events, shares: tuple[float, ...]) -> None:
         for name, spent in times.items():
             record.point(name, 100 * share, spent)
         if share >= 0.5:
-            ratios.append(times["FWDSCAN"] / times["SKIPJOIN"])
+            ratios.append(times["SKIPJOIN"] / times["FWDSCAN"])
     record.checked("all four find the same pairs")
     middle = float(np.median(ratios))
-    grade = "yes" if 0.7 <= middle <= 2 else "partly" if middle >= 0.5 else "no"
-    record.finding("skip-join against the forward scan, half of R and more", "about 1 x", f"{middle:.2f} x", grade)
+    record.judge("near", "skip-join / the forward scan, half of R and more", "about 1 x", middle)
 
 
 ELEVEN = tuple(number / 10 for number in range(11))
@@ -207,11 +206,11 @@ def gaps(record: Record, size) -> None:
 def _judge_gaps(record: Record, last: dict) -> None:
     far = max(last)
     gain = last[far]["FWDSCAN"] / last[far]["SKIPJOIN"]
-    record.at_least(f"skip-join against the forward scan at G = 2^{far}", "orders of magnitude", gain, 100, 10)
+    record.judge("factor", f"skip-join against the forward scan at G = 2^{far}", "orders of magnitude", gain, 100)
     listed = last[far]["FWDSCAN"] / last[far]["SKIPJOIN-E"]
-    record.at_most("skipping in the list only, at the same gap", "a small gain", listed, 4, 8)
+    record.judge("near", "skipping in the list only, at the same gap", "a small gain", listed)
     small = [last[power]["FWDSCAN"] / last[power]["SKIPJOIN"] for power in last if 2 <= power <= 4]
     if small:
-        record.at_least("skip-join against the forward scan at gaps of 4 to 16", "above 1 x", min(small), 1, 0.8)
+        record.judge("more", "skip-join against the forward scan at gaps of 4 to 16", "above 1 x", min(small))
     worst = max(times["SKIPJOIN"] / min(times.values()) for times in last.values())
-    record.at_most("c = 16 against the best of all, the worst gap", "close to 1 x", worst, 2, 4)
+    record.judge("near", "c = 16 against the best of all, the worst gap", "close to 1 x", worst)

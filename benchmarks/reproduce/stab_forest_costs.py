@@ -86,13 +86,13 @@ def building(record: Record, size) -> None:
             for name, seconds in spent.items():
                 record.point(name, max(200, count // part), seconds, panel)
         if panel == "compiled":
-            record.at_least("searching tree / forest", "far above 1 x", spent["multiset"] / spent["stab-forest"], 2, 1)
+            record.judge("much", "searching tree / forest", "far above 1 x", spent["multiset"] / spent["stab-forest"])
             hinted = spent["stab-forest"] / spent["multiset, hinted"]
-            record.at_most("forest / hinted tree", "about 1 x", hinted, 2, 4)
-            record.at_least("forest / array", "above 1 x", spent["stab-forest"] / spent["vector"], 1, 0.8)
+            record.judge("near", "forest / hinted tree", "about 1 x", hinted)
+            record.judge("conceded", "forest / array", "above 1 x", spent["stab-forest"] / spent["vector"])
         else:
             called = spent["multiset"] / spent["stab-forest"]
-            record.at_least("SortedList.add / forest.append, from Python", "above 1 x", called, 1, 0.6)
+            record.judge("more", "SortedList.add / forest.append, from Python", "above 1 x", called)
     record.checked("all hold as many events")
 
 
@@ -155,5 +155,4 @@ def memory(record: Record, size) -> None:
     each = {name: held / size[-1] for name, held in found.items()}
     told = ", ".join(f"{name} {held:.0f}" for name, held in each.items())
     ratio = each["multiset"] / each["stab-forest"]
-    grade = "yes" if ratio >= 1.3 else "partly" if ratio >= 0.9 else "no"
-    record.finding(f"tree / forest, bytes an event ({told})", "much above 1 x", f"{ratio:.2f} x", grade)
+    record.judge("much", f"tree / forest, bytes an event ({told})", "much above 1 x", ratio)

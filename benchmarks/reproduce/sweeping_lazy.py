@@ -11,8 +11,9 @@ from benchmarks.data.real_flights import real_flights
 from benchmarks.data.statistics import SWEEPING, Periods
 from benchmarks.peers.consumed_in_place import shared_ends
 from benchmarks.reproduce.contest import Contest
-from benchmarks.reproduce.figures import Axis, Grade, Record, figure, times
+from benchmarks.reproduce.figures import Axis, Record, figure, times
 from benchmarks.reproduce.machine import others_running
+from benchmarks.reproduce.rule import Grade, grade_of
 from benchmarks.reproduce.sweeping_sets import OF_SETS, data_sets
 from benchmarks.reproduce.sweeping_work import summed
 from timeloom.kernels.joins.sweep_join import Counters
@@ -47,7 +48,7 @@ def runs(record: Record, size) -> None:
     share = float((lengths >= 10).mean())
     record.checked(f"runs have all {int(lengths.sum()):,} starts")
     assert lengths.sum() == starts.size
-    record.finding("runs of ten starts or more", "60 %", f"{share:.0%}", 0.5 <= share <= 0.75)
+    record.finding("runs of ten starts or more", "60 %", f"{share:.0%}", grade_of("about", share, 0.6))
 
 
 @figure(
@@ -71,9 +72,7 @@ def reduction(record: Record, size) -> None:
         factor = plain.getnext / max(1, lazy.getnext)
         record.point("measured", name, factor)
         record.point("paper", name, REDUCTION[name])
-        near = 0.6 <= factor / REDUCTION[name] <= 1.6
-        grade = "yes" if near else "partly" if factor > 2 else "no"
-        record.finding(f"reduction for {name}", times(REDUCTION[name]), times(factor), grade)
+        record.judge("about", f"reduction for {name}", times(REDUCTION[name]), factor, REDUCTION[name])
     record.checked("lazy and plain joining find the same pairs")
 
 
@@ -110,9 +109,9 @@ def lazy_joining(record: Record, size) -> None:
         gains[name] = spent["JoinByS"] / spent["LazyJoinByS"]
     record.checked("both find the same pairs")
     best = max(gains, key=lambda name: gains[name])
-    record.at_least(f"lazy against plain, the best data set ({best})", "8 x", gains[best], 5, 1.3)
+    record.judge("factor", f"lazy against plain, the best data set ({best})", "8 x", gains[best], 8)
     worst = min(gains, key=lambda name: gains[name])
-    record.at_least(f"lazy against plain, the worst ({worst})", "above 1 x", gains[worst], 1, 0.85)
+    record.judge("more", f"lazy against plain, the worst ({worst})", "above 1 x", gains[worst])
     told = ", ".join(f"{name} {times(ratio)}" for name, ratio in in_place.items())
     record.aside("lazy against plain, pairs consumed where they are found", told)
 

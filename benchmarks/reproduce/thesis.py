@@ -79,11 +79,11 @@ def initial_windows(record: Record, data: list[Orders], names: tuple[str, ...] =
 )
 def windows(record: Record, size) -> None:
     spent = initial_windows(record, snapshots(*size))
-    record.at_least("BiTL / retroactive BiSW", "10 x", spent[BITL] / spent[RETROACTIVE], 8, 2)
-    record.at_least("BiTL / non-retroactive BiSW", "10 x", spent[BITL] / spent[PRESENT], 8, 2)
+    record.judge("factor", "BiTL / retroactive BiSW", "10 x", spent[BITL] / spent[RETROACTIVE], 10)
+    record.judge("factor", "BiTL / non-retroactive BiSW", "10 x", spent[BITL] / spent[PRESENT], 10)
     at_latest = spent[LATEST] / spent[PRESENT]
-    record.at_least("retroactive / non-retroactive, both at the latest system time", "above 1 x", at_latest, 1, 0.8)
-    record.at_least("table scan / retroactive BiSW", "above 1 x", spent[SCAN] / spent[RETROACTIVE], 1, 0.5)
+    record.judge("more", "retroactive / non-retroactive, both at the latest system time", "above 1 x", at_latest)
+    record.judge("more", "table scan / retroactive BiSW", "above 1 x", spent[SCAN] / spent[RETROACTIVE])
 
 
 @figure(
@@ -98,8 +98,8 @@ def windows(record: Record, size) -> None:
 )
 def first_windows(record: Record, size) -> None:
     spent = initial_windows(record, snapshots(*size, share=0.2), (BITL, SCAN))
-    record.at_least("BiTL / retroactive BiSW", "10 x", spent[BITL] / spent[RETROACTIVE], 8, 2)
-    record.at_least("BiTL / non-retroactive BiSW", "10 x", spent[BITL] / spent[PRESENT], 8, 2)
+    record.judge("factor", "BiTL / retroactive BiSW", "10 x", spent[BITL] / spent[RETROACTIVE], 10)
+    record.judge("factor", "BiTL / non-retroactive BiSW", "10 x", spent[BITL] / spent[PRESENT], 10)
 
 
 def mean_slides(known: Orders, at: int, ratio: tuple[int, int], steps: int, names: tuple[str, ...]) -> dict[str, float]:
@@ -135,9 +135,9 @@ def system_slides(record: Record, size) -> None:
             record.point(name, known.latest, seconds)
     record.checked("what enters and leaves is the same for all")
     best = min(PEERS, key=lambda name: found[name])
-    record.at_least(f"the runner-up ({best}) / BiSW", "5 x", found[best] / found[RETROACTIVE], 4, 1)
+    record.judge("factor", f"the runner-up ({best}) / BiSW", "5 x", found[best] / found[RETROACTIVE], 5)
     record.aside(f"{KEPT} / BiSW", times(found[KEPT] / found[RETROACTIVE]))
-    record.at_least("BiTL / BiSW", "above 5 x", found[BITL] / found[RETROACTIVE], 5, 1)
+    record.judge("factor", "BiTL / BiSW", "above 5 x", found[BITL] / found[RETROACTIVE], 5)
 
 
 @figure(
@@ -194,9 +194,9 @@ def _compare(wanted: list, told: list, name: str) -> None:
 def _judge_application(record: Record, last: dict[str, list[float]]) -> None:
     plain = last[f"{RETROACTIVE}, no checkpoints"]
     close = last[f"{RETROACTIVE}, checkpoints close"]
-    record.at_most("non-retroactive BiSW / BiTL", "slightly above 1 x", last[PRESENT][-1] / last[BITL][-1], 1.5, 4)
-    record.at_least("retroactive, growth with the history", "grows", plain[-1] / min(plain), 1.5, 1.1)
-    record.at_least("no checkpoints / close ones, in the end", "drops", plain[-1] / close[-1], 1.3, 1.05)
+    record.judge("near", "non-retroactive BiSW / BiTL", "slightly above 1 x", last[PRESENT][-1] / last[BITL][-1])
+    record.judge("grows", "retroactive, growth with the history", "grows", plain[-1] / min(plain))
+    record.judge("grows", "no checkpoints / close ones, in the end", "drops", plain[-1] / close[-1])
 
 
 @figure(
@@ -230,13 +230,12 @@ def sequence(record: Record, size) -> None:
     record.checked("what enters and leaves is the same for all")
     systems = {name: float(np.median(found, axis=0)[::5].mean()) for name, found in runs.items()}
     others = {name: float(np.delete(np.median(found, axis=0), np.s_[::5]).mean()) for name, found in runs.items()}
-    record.at_least("BiTL: system slide / application slide", "peaks", systems[BITL] / others[BITL], 3, 1.5)
+    record.judge("much", "BiTL: system slide / application slide", "peaks", systems[BITL] / others[BITL])
     whole = {name: float(np.median(found, axis=0).sum()) for name, found in runs.items()}
     rival = min((BITL, TREES, SCAN), key=lambda name: whole[name])
-    record.at_least(
-        f"all steps, the runner-up ({rival}) / BiSW", "above 1 x", whole[rival] / whole[RETROACTIVE], 1, 0.5
-    )
-    record.at_least("system slides, BiTL / BiSW", "above 1 x", systems[BITL] / systems[RETROACTIVE], 1, 0.5)
+    ahead = whole[rival] / whole[RETROACTIVE]
+    record.judge("more", f"all steps, the runner-up ({rival}) / BiSW", "above 1 x", ahead)
+    record.judge("more", "system slides, BiTL / BiSW", "above 1 x", systems[BITL] / systems[RETROACTIVE])
     spread = float(np.median(np.max(runs[RETROACTIVE], axis=0) / np.min(runs[RETROACTIVE], axis=0)))
     record.reason = (
         f"From run to run the slowest step of BiSW takes {times(spread)} the fastest, as the median over steps."
@@ -271,6 +270,6 @@ def ratios(record: Record, size) -> None:
     alone = mean_slides(data, data.latest // 2, (0, 1), 200, (BITL,))
     record.checked("what enters and leaves is the same for all")
     worst = min(gains, key=lambda number: gains[number])
-    record.at_least(f"the runner-up / BiSW, the worst ratio (1:{worst})", "above 1 x", gains[worst], 1, 0.7)
+    record.judge("more", f"the runner-up / BiSW, the worst ratio (1:{worst})", "above 1 x", gains[worst])
     record.aside(f"{KEPT} / BiSW, the worst ratio", times(min(kept.values())))
-    record.at_most("without system slides, BiTL / BiSW", "below 1 x", alone[BITL] / alone[RETROACTIVE], 1, 2)
+    record.judge("conceded", "without system slides, BiSW / BiTL", "above 1 x", alone[RETROACTIVE] / alone[BITL])

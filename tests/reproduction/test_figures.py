@@ -1,6 +1,7 @@
 """Every experiment runs, checks its answers, and is told in the report."""
 
 import json
+import math
 import re
 import xml.etree.ElementTree
 from dataclasses import replace
@@ -11,6 +12,7 @@ from benchmarks.reproduce.contest import AnswersDifferError, Contest
 from benchmarks.reproduce.figures import PAPERS, SCALES, Record
 from benchmarks.reproduce.machine import machine
 from benchmarks.reproduce.registry import chosen, figures
+from benchmarks.reproduce.rule import grade_of, grade_of_growth
 from benchmarks.reproduce.running import imported, kept, measure, run_all
 
 FIGURES = figures()
@@ -144,6 +146,7 @@ def test_slow_ways_are_left_out_from_then_on():
     ("grades", "verdict"),
     [
         (["yes", "yes"], "confirmed"),
+        (["yes", "better", "aside"], "confirmed"),
         (["yes", "no"], "confirmed in part"),
         (["partly"], "confirmed in part"),
         (["no", "no"], "refuted"),
@@ -155,3 +158,36 @@ def test_verdicts_come_of_findings(grades, verdict):
     for grade in grades:
         record.finding("it is faster", "2 x", "3 x", grade)
     assert record.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated", "holds", "same_way", "neither"),
+    [
+        ("factor", 10, (8, 500), (7.9, 1), (0.9,)),
+        ("more", 1, (1, 9), (0.99, 0.7), (0.6,)),
+        ("much", 1, (3, 100), (2.9, 1), (0.9,)),
+        ("grows", 1, (1.2, 3), (1.1,), (1,)),
+        ("near", 1, (0.01, 1.5), (1.6, 5), (5.1,)),
+        ("about", 6, (4, 9), (3, 12), (1, 31)),
+        ("conceded", 1, (1, 7), (), ()),
+    ],
+)
+def test_one_rule_for_all_statements_of_a_kind(kind, stated, holds, same_way, neither):
+    for grade, ratios in (("yes", holds), ("partly", same_way), ("no", neither)):
+        assert {grade_of(kind, ratio, stated) for ratio in ratios} <= {grade}
+
+
+def test_growth_is_judged_by_its_exponent():
+    assert [grade_of_growth(exponent, 2, math.inf) for exponent in (1.75, 1.6, 1.4)] == ["yes", "partly", "no"]
+    assert [grade_of_growth(exponent, 0, 1) for exponent in (0.3, 1.25, 1.5, 1.6)] == ["yes", "yes", "partly", "no"]
+
+
+def test_what_is_better_than_stated_is_told():
+    record = Record()
+    record.judge("conceded", "ours / rival", "above 1 x", 0.5)
+    assert record.as_json()["verdict"] == "confirmed"
+    assert page.reason(record.as_json()) == "Better than stated: ours / rival: 0.5 x (paper: above 1 x)"
+    record.judge("factor", "rival / ours", "10 x", 2, 10)
+    told = "1 of 2 statements hold. rival / ours: 2 x (paper: 10 x). Better than stated: ours / rival: 0.5 x"
+    assert page.reason(record.as_json()).startswith(told)
+    assert record.as_json()["verdict"] == "confirmed in part"
