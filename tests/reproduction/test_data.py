@@ -22,9 +22,24 @@ def test_drawn_statistics_are_those_of_the_table(table):
 
 
 def test_tables_are_the_papers():
-    greend, flights = COUNTING["GREEND"], COUNTING["FLIGHTS"]
-    assert (greend.longest, greend.mean, greend.points) == (59_468_008, 16, 182_028_123)
-    assert (flights.shortest, flights.rows) == (1_261, 445_827)
+    """Rows, domain, shortest, longest and mean length, distinct points."""
+    printed = {
+        "FLIGHTS": (445_827, 2_750_280, 1_261, 42_301, 8_791, 41_975),
+        "BOOKS": (2_312_602, 31_507_200, 1, 31_406_400, 2_201_320, 5_330),
+        "GREEND": (110_115_441, 283_356_410, 1, 59_468_008, 16, 182_028_123),
+        "WEBKIT": (2_347_346, 461_829_284, 1, 461_815_512, 33_206_300, 174_471),
+        "flight": (58_000, 812_000, 61, 86_000, 8_000, 10_000),
+        "inc": (84_000, 9_000, 2, 574, 184, 2_700),
+        "web": (1_200_000, 352_000_000, 1, 352_000_000, 60_000_000, 110_000),
+        "feed": (3_700_000, 8_600, 1, 8_500, 432, 5_600),
+        "basf": (5_300_000, 16_000_000, 1, 16_000_000, 127_000, 760_000),
+    }
+    known = {one.name: (one.rows, one.domain, one.shortest, one.longest, one.mean, one.points) for one in TABLES}
+    assert known == printed
+
+
+def test_scaled_tables_keep_their_shape():
+    greend = COUNTING["GREEND"]
     assert COUNTING["BOOKS"].scaled(100_000).longest == 31_406_400
     assert not greend.scaled(10**6).pooled
     assert greend.scaled(10**7).longest == pytest.approx(59_468_008 * 10**7 / greend.rows, rel=1e-6)
@@ -51,11 +66,32 @@ def test_flights_have_the_density_of_the_paper():
     assert starts.size / np.unique(starts).size == pytest.approx(11.6, rel=0.01)
     assert (ends - starts - 1).min() == 0
     assert (ends - starts - 1).max() == 1_350
+
+
+def test_all_flights_are_ten_years_of_days():
+    starts, ends = events.flights(200_000)
+    lengths = ends - starts - 1
+    assert (lengths.min(), lengths.max()) == (0, 1_350)
+    assert events.FLIGHTS / events.MINUTES == pytest.approx(11.6, rel=0.01)
+    assert starts.max() // events.DAY == 3_649
+    by_hour = np.bincount(starts % events.DAY // 60, minlength=24)
+    assert by_hour[8:18].sum() > 5 * np.delete(by_hour, np.s_[5:21]).sum(), "days are busier than nights"
+
+
+def test_unrest_is_sixty_years_of_days_and_mostly_short():
     days, ended = events.unrest()
-    assert (days.size, (ended - days - 1).max(), (ended - days - 1).min()) == (62_141, 18_407, 0)
+    lengths = ended - days - 1
+    assert (days.size, lengths.max(), lengths.min()) == (62_141, 18_407, 0)
+    assert days.max() / 365.25 == pytest.approx(59.7, abs=0.2)
+    assert np.median(lengths) <= 1
 
 
 def test_gap_data_are_disjoint_groups_by_turns():
+    for power in range(5):
+        sides = events.gap_data(64, 2**power)
+        assert [side[0].size for side in sides] == [32, 32]
+        together = np.sort(np.concatenate([side[0] for side in sides]))
+        assert np.array_equal(together[1:], np.sort(np.concatenate([side[1] for side in sides]))[:-1]), "disjoint"
     left, right = events.gap_data(64, 4)
     assert left[0].tolist()[:5] == [0, 2, 4, 6, 16]
     assert right[0].tolist()[:5] == [8, 10, 12, 14, 24]
@@ -67,7 +103,10 @@ def test_feed_has_three_classes_of_lengths():
     lengths = ends - starts
     assert (lengths < 10).mean() == pytest.approx(0.9, abs=0.005)
     assert (lengths > 1_000).mean() == pytest.approx(0.0045, abs=0.001)
-    assert lengths.max() <= 10_000
+    assert ((lengths >= 10) & (lengths <= 1_000)).mean() == pytest.approx(0.095, abs=0.005)
+    assert (lengths.min(), lengths.max()) == pytest.approx((1, 10_000), rel=0.01)
+    assert starts.max() == pytest.approx(200_000, rel=0.001), "as many instants as rows"
+    assert np.bincount(starts // 20_000) == pytest.approx(20_000, rel=0.05), "starts are even"
     assert histories.feed(1_000, 1, timeless=2)[1][:2].tolist() == [1_000, 1_000]
 
 
@@ -90,11 +129,14 @@ def test_power_is_short_but_for_eight_rows():
     lengths = ends - starts
     assert (lengths == lengths.max()).sum() == 8
     assert np.sort(lengths)[:-8].mean() == pytest.approx(1.7, rel=0.01)
+    assert histories.POWER.domain / 86_400 == pytest.approx(1_748, abs=1), "January 2010 to October 2014"
 
 
 def test_blocks_grow():
-    starts, _ = histories.growing_blocks(5, 1_000, 1)
+    starts, ends = histories.growing_blocks(5, 1_000, 1)
     assert np.bincount(starts // 1_000).tolist() == [1_000, 2_000, 3_000, 4_000, 5_000]
+    assert ((ends - starts) < 10).mean() == pytest.approx(0.9, abs=0.01)
+    assert histories.growing_blocks(14, 100, 1)[0].size * 1_000 == 10_500_000, "the paper's, of 100,000 granules"
 
 
 def test_nested_rows_need_a_partition_each():
@@ -107,6 +149,11 @@ def test_orders_have_five_system_times_for_each_application_time():
     assert history.latest / history.instants == pytest.approx(5, rel=0.01)
     begun = np.unique(history.sys_start[history.sys_start > 1], return_counts=True)[1]
     assert begun.max() <= 2
+    assert 0.7 < begun.size / history.latest <= 1, "nearly every system time has an event"
+    loaded = history.sys_start == 1
+    spread = np.bincount(history.app_start[loaded] * 4 // history.instants, minlength=4)
+    assert spread == pytest.approx(1_000, rel=0.15), "application times are even"
+    assert (history.app_end[loaded] == FOREVER).mean() == pytest.approx(0.1, abs=0.02)
     assert (history.sys_end == FOREVER).mean() > 0.1
 
 
