@@ -13,16 +13,18 @@ grows      "grows", "drops"                        from 1.2 on   from 1.05 on
 near       "about", "close", "slightly"            up to 1.5     up to 5
 about      a number of the data                    within 1.5    within 5
 conceded   a rival is ahead of the paper's own     from 1 on     (below 1: better)
+little     a part of its own method gains little   up to 1.5     (above: better)
 =========  ======================================  ============  ====================
 
-What is near another cost may be below it. Where a paper concedes that a rival is ahead and ours is ahead of that rival
-instead, the statement counts as one that holds, and the reason tells it: "better than stated".
+What is near another cost may be below it. The last two kinds are limits that a paper sets to its own method: where ours
+is ahead of a rival that was to be ahead of it, or gains more than it was to, the statement counts as one that holds, and
+the reason tells it: "better than stated". A part that loses more than the level allows goes against what is said of it.
 """
 
 from typing import Literal
 
 Grade = Literal["yes", "better", "partly", "no", "aside"]
-Kind = Literal["factor", "more", "much", "grows", "near", "about", "conceded"]
+Kind = Literal["factor", "more", "much", "grows", "near", "about", "conceded", "little"]
 
 HOLDING: tuple[Grade, ...] = ("yes", "better")
 SHARE, LEVEL, MUCH, GROWS, WIDE = 0.8, 1.5, 3.0, 1.2, 5.0
@@ -30,6 +32,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "more": (1.0, 1 / LEVEL),
     "much": (MUCH, 1.0),
     "grows": (GROWS, 1.05),
+    "little": (1.0, 1 / LEVEL),
 }
 STEP = 0.25
 """So far may an exponent of growth be from the one that is stated."""
@@ -39,6 +42,8 @@ def grade_of(kind: Kind, ratio: float, stated: float = 1.0) -> Grade:
     """What is to be said of a statement; ``stated`` is the paper's number, of a factor or of data."""
     if kind == "conceded":
         return "yes" if ratio >= 1 else "better"
+    if kind == "little" and ratio > 1 / LEVEL:
+        return "yes" if ratio <= LEVEL else "better"
     if kind in ("near", "about"):
         off = max(ratio / stated, stated / ratio) if kind == "about" else ratio
         return "yes" if off <= LEVEL else "partly" if off <= WIDE else "no"

@@ -121,7 +121,7 @@ def sparse(record: Record, size) -> None:
     close = last["SKIPJOIN", middle] / last["multi-window query", middle]
     record.judge("near", "skip-join's time / that of the window query", "close to 1 x", close)
     little = last["FWDSCAN", middle] / last["SKIPJOIN-E", middle]
-    record.judge("near", "skipping in the list only, against the forward scan", "slightly above 1 x", little)
+    record.judge("little", "skipping in the list only, against the forward scan", "slightly above 1 x", little)
 
 
 def dense(record: Record, events: Events, shares: tuple[float, ...]) -> None:
@@ -208,7 +208,7 @@ def _judge_gaps(record: Record, last: dict) -> None:
     gain = last[far]["FWDSCAN"] / last[far]["SKIPJOIN"]
     record.judge("factor", f"skip-join against the forward scan at G = 2^{far}", "orders of magnitude", gain, 100)
     listed = last[far]["FWDSCAN"] / last[far]["SKIPJOIN-E"]
-    record.judge("near", "skipping in the list only, at the same gap", "a small gain", listed)
+    record.judge("little", "skipping in the list only, at the same gap", "a small gain", listed)
     small = [last[power]["FWDSCAN"] / last[power]["SKIPJOIN"] for power in last if 2 <= power <= 4]
     if small:
         record.judge("more", "skip-join against the forward scan at gaps of 4 to 16", "above 1 x", min(small))

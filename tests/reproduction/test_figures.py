@@ -170,6 +170,7 @@ def test_verdicts_come_of_findings(grades, verdict):
         ("near", 1, (0.01, 1.5), (1.6, 5), (5.1,)),
         ("about", 6, (4, 9), (3, 12), (1, 31)),
         ("conceded", 1, (1, 7), (), ()),
+        ("little", 1, (0.7, 1.5), (), (0.6,)),
     ],
 )
 def test_one_rule_for_all_statements_of_a_kind(kind, stated, holds, same_way, neither):
@@ -183,6 +184,7 @@ def test_growth_is_judged_by_its_exponent():
 
 
 def test_what_is_better_than_stated_is_told():
+    assert {grade_of("conceded", 0.9), grade_of("little", 1.6)} == {"better"}
     record = Record()
     record.judge("conceded", "ours / rival", "above 1 x", 0.5)
     assert record.as_json()["verdict"] == "confirmed"
