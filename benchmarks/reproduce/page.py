@@ -48,7 +48,7 @@ def _counted(results: Results) -> str:
         f"{len(results)} tables and figures that measure something, our implementation beside the papers' rivals: "
         f"{told}. <b>Confirmed</b>: all that the paper states of a figure holds here. <b>In part</b>: some of it does, "
         "or goes the same way. <b>Refuted</b>: nothing does. <b>Not comparable</b>: it cannot be measured here. "
-        "A statement holds by one rule for all: four fifths of a stated factor, 1 x for “faster”, 3 x for “many times”, "
+        "A statement holds by one rule: four fifths of a stated factor, 1 x for “faster”, 3 x for “many times”, "
         "up to 1.5 x for “about”; where a paper concedes a lead that ours has instead, it is better than stated. Each "
         "figure has a plot with the paper's axes and series, what the paper says, its ratio beside ours, and the "
         "command that makes it."

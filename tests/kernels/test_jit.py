@@ -44,7 +44,7 @@ def test_kernels_keep_name_and_text_and_travel_by_name():
 
 
 def test_kernels_that_are_not_ready_run_as_written_where_that_is_asked_for(monkeypatch):
-    monkeypatch.setattr("timeloom.kernels.jit._made", lambda function, inline: lambda number: -number)
+    monkeypatch.setattr("timeloom.kernels.jit._made", lambda function, options: lambda number: -number)
     kernel = compiled(lambda number: number + 1)
     with as_written():
         assert kernel(1) == 2

@@ -1,4 +1,4 @@
-"""What surrounds a task in a worker: it changes no row, asks for acknowledgements, freezes what is loaded, keeps memory."""
+"""What surrounds a task in a worker: rows stay, acknowledgements are asked for, what is loaded freezes, memory is kept."""
 
 import gc
 import os
