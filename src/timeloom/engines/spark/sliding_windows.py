@@ -38,6 +38,7 @@ from timeloom.engines.windows.slides import lay_out, meaning_code, step_runs
 from timeloom.engines.windows.totals import StepSums
 from timeloom.errors import UsageError
 from timeloom.kernels.bitemporal.windows import Ticks, Windows
+from timeloom.kernels.jit import as_written
 from timeloom.model.aggregates import PartKind
 from timeloom.model.explanation import Explanation
 from timeloom.model.measures import Measure
@@ -87,7 +88,8 @@ class Plan:
         require_columns(schema.names, [m.column for m in request.measures if m.column is not None], "input")
         for period in (request.sys_period, request.app_period):
             require_columns(schema.names, list(period.columns), "input")
-        self.history = read_history(self.sample, request.sys_period, request.app_period)
+        with as_written():
+            self.history = read_history(self.sample, request.sys_period, request.app_period)
         self.windows = lay_out(request.sys, request.app, request.ratio, request.steps, *self.history.types)
         self.kinds = {field.name: field.dataType for field in measure_fields(schema, request.measures)}
         self.combined = tuple(one for one in request.measures if _combines(one))

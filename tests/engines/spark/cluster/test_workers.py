@@ -1,4 +1,4 @@
-"""What surrounds a task in a worker: rows stay, acknowledgements are asked for, what is loaded freezes, memory is kept."""
+"""What surrounds a task in a worker: rows stay, answers are asked for at once, what is loaded freezes, memory stays."""
 
 import gc
 import os
