@@ -35,14 +35,14 @@ from timeloom.streaming.deciding import decisions
 from timeloom.streaming.emitted import HOWS
 from timeloom.streaming.intake import Events
 from timeloom.streaming.operator import EndpointJoin
-from timeloom.streaming.stepwise import OpenRows
+from timeloom.streaming.stepwise import OpenRows, Wants
 
 SCALES = {"small": (50_000, 20_000), "full": (500_000, 100_000)}
 DOMAIN = 10**6
 SWEPT = ("intersects", "overlaps", "contains", "iseql.start_preceding")
 """The relations of the sweeps over many active rows."""
 MANY_PAIRS = {"before", "after", "iseql.before", "iseql.after"}
-NO_MARKS = (False, False, False)
+NO_MARKS = Wants(steps=False, begun=False, ended=False)
 FEW_ROWS = 1000
 """Rows for relations in which almost every row is with every other."""
 
@@ -132,7 +132,7 @@ def least_work(name: str, left: Events, right: Events, batch: int) -> tuple[int,
     pairs, answers, nothing = streamed(name, left, right, batch)[0], [], np.empty(0, np.int64)
     begin, parts = time.perf_counter(), -(-left.times.size // batch)
     for side in (left, right):
-        opened = OpenRows(np.empty((0, 3), np.int64), numbered=False)
+        opened = OpenRows(np.empty((0, 3), np.int64), numbered=False, listed=False)
         for first in range(0, side.times.size, batch):
             some = side.pick(slice(first, first + batch))
             opened.take((some.ids, some.times, some.times, some.times, some.starting, nothing), NO_MARKS, 0, 0)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 
-from timeloom.streaming.result_pages import PAGE, SMALL, ResultPages
+from timeloom.streaming.result_pages import KEPT, PAGE, SMALL, ResultPages, WorkingMemory
 
 
 def test_results_lie_one_behind_the_other_and_stay_as_they_are() -> None:
@@ -42,3 +42,13 @@ def test_a_copy_takes_no_page_along() -> None:
     pages.room(SMALL)
     assert len(pickle.dumps(pages)) < 1000
     assert pickle.loads(pickle.dumps(pages)).room(3).shape == (3, 3)
+
+
+def test_working_memory_is_used_again_unless_it_is_much() -> None:
+    memory = WorkingMemory()
+    some = memory.room("steps", 100, 5)
+    assert some.shape == (100, 5)
+    assert np.shares_memory(some, memory.room("steps", 20, 4))
+    assert not np.shares_memory(some, memory.room("marks", 20, 4))
+    assert not np.shares_memory(memory.room("steps", KEPT + 1), memory.room("steps", KEPT + 1))
+    assert pickle.loads(pickle.dumps(memory)).room("steps", 0, 3).shape == (0, 3)

@@ -13,7 +13,7 @@ from timeloom.errors import StorageError, UsageError
 from timeloom.model.names import relation
 from timeloom.streaming import EndpointCount, LiveForest, StreamJoin
 from timeloom.streaming.intake import Events
-from timeloom.streaming.keyed import KeyedJoin
+from timeloom.streaming.keyed import Found, KeyedJoin
 from timeloom.streaming.operator import EndpointJoin
 
 ticks = st.integers(0, 12)
@@ -109,17 +109,19 @@ def test_a_join_without_events_is_saved_as_well(tmp_path):
     assert alone["right_id"].to_pylist() == ["y"]
 
 
-def test_keyed_joins_on_arrays(tmp_path):
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+def test_keyed_joins_on_arrays(tmp_path, before, pooled):
     make = partial(EndpointJoin, relation("intersects"))
-    join = KeyedJoin(make)
+    join = KeyedJoin(make, pooled=before)
     one = Events.endpoints(np.array([1, 2]), np.array([0, 3]), np.array([True, True]))
     join.push((one, Events.none()), (np.array([4, 5]), np.empty(0, np.int64)), until=1)
     join.save(tmp_path / "keys")
-    again = KeyedJoin.load(tmp_path / "keys", make)
-    assert (again.keys, again.state_size, again.waiting) == ({4, 5}, 1, 1)
+    again = KeyedJoin.load(tmp_path / "keys", make, pooled=pooled)
+    assert (again.keys, again.state_size, again.waiting) == (join.keys, 1, 1)
     other = Events.endpoints(np.array([9, 9]), np.array([2, 4]), np.array([True, True]))
     found = again.push((Events.none(), other), (np.empty(0, np.int64), np.array([4, 5])), until=5)
-    assert [(key, out.lefts.tolist(), out.instants.tolist()) for key, out, _ in found] == [(4, [1], [2]), (5, [2], [4])]
+    assert np.transpose(Found.of(found))[:, [0, 1, 4]].tolist() == [[4, 1, 2], [5, 2, 4]]
     with pytest.raises(StorageError, match="the file has the state of another query"):
         KeyedJoin.load(tmp_path / "keys", partial(EndpointJoin, relation("meets")))
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from timeloom.streaming.final.counts import StreamCount
     from timeloom.streaming.final.patterns import StreamPattern
     from timeloom.streaming.final.sessions import StreamCoalesce
+    from timeloom.streaming.keyed import KeyedJoin
     from timeloom.streaming.live import LiveForest
     from timeloom.streaming.metrics import StreamMetrics, observed
     from timeloom.streaming.operator import EndpointJoin
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EndpointCount",
     "EndpointJoin",
+    "KeyedJoin",
     "LiveForest",
     "StreamAggregate",
     "StreamCoalesce",
@@ -29,6 +31,7 @@ __all__ = [
 _HOMES = {
     "EndpointCount": "counting",
     "EndpointJoin": "operator",
+    "KeyedJoin": "keyed",
     "LiveForest": "live",
     "StreamAggregate": "final.aggregates",
     "StreamCoalesce": "final.sessions",

@@ -37,14 +37,15 @@ class Carried:
     def __len__(self) -> int:
         return int(self.fields.shape[1])
 
-    def add(self, events: Events, keys: Ids, payload: pa.Table, *, whole: bool) -> None:
+    def add(self, events: Events, keys: Ids | None, payload: pa.Table, *, whole: bool) -> None:
         """Keep the events of a table, which are numbered; ends only where they have values."""
         assert events.numbers is not None
         kept = events.starting.copy()
         for column in payload.columns:
             kept |= np.asarray(column.is_valid())
         fresh = np.empty((FIELDS, events.ids.size), np.int64)
-        fresh[NUMBER], fresh[KEY], fresh[ID], fresh[START] = events.numbers, keys, events.ids, events.times
+        fresh[NUMBER], fresh[ID], fresh[START] = events.numbers, events.ids, events.times
+        fresh[KEY] = 0 if keys is None else keys
         fresh[END] = events.ends if whole else FOREVER
         fresh[CLOSING], fresh[MATCHED] = NO_ROW, 0
         if not kept.all():

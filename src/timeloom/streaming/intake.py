@@ -1,6 +1,7 @@
 """How events enter a stream: held until their instant is complete, matched by id, refused with a reason."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,16 @@ Until = int | tuple[int | None, int | None] | None
 """The last complete instant: of both sides, of each (None: as before), or as the events say."""
 
 
+@lru_cache(maxsize=16)
+def _endlessly(value: int) -> Ids:
+    return np.broadcast_to(np.int64(value), 1 << 40)
+
+
+def repeated(value: int, size: int) -> Ids:
+    """A number as often as asked for, in no more memory than one takes."""
+    return _endlessly(value)[:size]
+
+
 class Events(NamedTuple):
     """A batch of one side. Separate endpoints: ``times`` and ``starting``. Whole rows: ``times`` and ``ends``.
 
@@ -50,7 +61,7 @@ class Events(NamedTuple):
     @classmethod
     def endpoints(cls, ids: Ids, times: Ticks, starting: NDArray[np.bool_]) -> "Events":
         """Starts and ends as they come."""
-        return cls(ids, times, starting, np.broadcast_to(np.int64(MAX_TICK), ids.shape))
+        return cls(ids, times, starting, repeated(MAX_TICK, ids.size))
 
     @classmethod
     def rows(cls, ids: Ids, starts: Ticks, ends: Ticks) -> "Events":
@@ -195,10 +206,14 @@ class Intake:
     def due(self, left: Events, right: Events, until: int) -> tuple[Columns, Columns]:
         """The events of either side up to an instant, by time."""
         ours, theirs = (self._due(side, events, until) for side, events in zip(self.sides, (left, right), strict=True))
+        self.pass_to(until)
+        return ours, theirs
+
+    def pass_to(self, until: int) -> None:
+        """Let time pass: all instants up to this one are complete, and those of each side that were promised to be."""
         self.clock = max(until, self.clock)
         for side, promised in zip(self.sides, self._promised, strict=True):
             side.clock = max(side.clock, promised, self.clock)
-        return ours, theirs
 
     def laid_out(self, ours: Columns, theirs: Columns) -> Cells:
         """The events of both sides as one, for a sweep; what is wrong by itself has a verdict."""
@@ -220,7 +235,7 @@ class Intake:
         starts = known if side.arrival == EVENTS and batch.numbers is None else _writable(batch.times)
         ends = known if side.arrival == EVENTS else _writable(batch.ends)
         numbers = np.empty(0, np.int64) if batch.numbers is None else _writable(batch.numbers)
-        return _writable(batch.ids), known, starts, ends, np.require(batch.starting, np.bool_, ["C", "W"]), numbers
+        return _writable(batch.ids), known, starts, ends, _writable(batch.starting, np.bool_), numbers
 
     def _sorted_out(self, side: Side, events: Events, until: int) -> tuple[Events, Ticks]:
         """The events that are known by an instant, in order, and when they count."""
@@ -252,9 +267,9 @@ def _counted(columns: Columns) -> Columns:
     return ids, known, starts, ends, starting, numbers if numbers.size else np.full(ids.size, UNNUMBERED)
 
 
-def _writable(column: Ids) -> Ids:
-    """The same numbers as compiled code expects them: a read-only array would be of another type."""
-    return np.require(column, np.int64, ["C", "W"])
+def _writable(column: NDArray[Any], kind: type = np.int64) -> NDArray[Any]:
+    """The same values as compiled code expects them: a read-only array would be of another type."""
+    return column if column.flags.carray and column.dtype == kind else np.array(column, kind)
 
 
 def refused(events: Cells) -> tuple[Refused, ...]:

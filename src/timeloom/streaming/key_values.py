@@ -32,15 +32,16 @@ class Keys:
         self._free: list[int] = []
         self._next = self._at_last = 0
 
-    def numbers(self, table: pa.Table, side: str) -> tuple[Ids, NDArray[np.bool_]]:
-        """The number of each row's key, and which rows have none: a null equals nothing."""
+    def numbers(self, table: pa.Table, side: str) -> tuple[Ids | None, NDArray[np.bool_] | None]:
+        """The number of each row's key, if there are keys; and which rows have none, if any: a null equals nothing."""
         if not self.columns:
-            return np.zeros(len(table), np.int64), np.zeros(len(table), np.bool_)
+            return None, None
         self._check_types(table, side)
-        missing = np.zeros(len(table), np.bool_)
+        missing = None
         for name in self.columns:
             if table[name].null_count:
-                missing |= np.asarray(table[name].is_null())
+                null = np.asarray(table[name].is_null())
+                missing = null if missing is None else missing | null
         values, decides = self._read([table[name] for name in self.columns]), side == "left"
         return np.array([self._number(value, decides=decides) for value in values], np.int64), missing
 

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from timeloom.errors import StorageError, UsageError
 from timeloom.kernels.order import distinct
+from timeloom.model.options import checked
 from timeloom.model.ticks import FOREVER
 from timeloom.streaming import saved
 from timeloom.streaming.emitted import Emitted
 from timeloom.streaming.guarding import Guarded, guarded
-from timeloom.streaming.intake import Events, Ids, Until
+from timeloom.streaming.intake import Events, Ids, Until, repeated
 from timeloom.streaming.many_keys import ManyKeys, OfKeys
 from timeloom.streaming.operator import EndpointJoin
 from timeloom.streaming.restoring import sound_tables
@@ -43,6 +44,9 @@ PAIR = -1
 """In position of a side: of both."""
 
 
+_NOTHING = np.empty(0, np.int64)
+
+
 class Found(NamedTuple):
     """Pairs and single rows of all keys, side by side: keys, rows (of a single row, twice), sides and instants."""
 
@@ -55,7 +59,7 @@ class Found(NamedTuple):
     @classmethod
     def of(cls, found: list[Keyed]) -> "Found":
         """Lay out what is certain, key by key: pairs, then left rows, then right ones."""
-        parts: list[tuple[Ids, ...]] = [(np.empty(0, np.int64),) * 5]
+        parts: list[tuple[Ids, ...]] = []
         for key, emitted, row_keys in found:
             if emitted.lefts.size:
                 parts.append(_laid_out(key, emitted.lefts, emitted.rights, PAIR, emitted.instants))
@@ -63,9 +67,9 @@ class Found(NamedTuple):
                 own = emitted.row_sides == side
                 rows, theirs = emitted.rows[own], key if row_keys is None else row_keys[own]
                 parts.append(_laid_out(theirs, rows, rows, side, emitted.row_instants[own]))
-        if len(parts) == 2:
-            return cls(*parts[1])
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        if len(parts) == 1:
+            return cls(*parts[0])
+        return cls(*(np.concatenate(columns) for columns in zip((_NOTHING,) * 5, *parts, strict=True)))
 
     def alone(self, side: int) -> "NDArray[np.bool_] | None":
         """Which are single rows of a side, or None if none is: where only pairs are found, all share one number."""
@@ -80,23 +84,41 @@ class Found(NamedTuple):
 
 
 def _laid_out(key: int | Ids, lefts: Ids, rights: Ids, side: int, instants: Ids) -> tuple[Ids, ...]:
-    size = instants.shape
-    return (
-        np.broadcast_to(np.asarray(key, np.int64), size),
-        lefts,
-        rights,
-        np.broadcast_to(np.int64(side), size),
-        instants,
-    )
+    keys = repeated(key, instants.size) if isinstance(key, int) else key
+    return keys, lefts, rights, repeated(side, instants.size), instants
 
 
 class KeyedJoin(Guarded):
-    """A join for each key; a key without rows has none. Instants are complete for all keys at once.
+    """Join two streams of endpoints by key, on arrays; instants are complete for all keys at once.
 
-    Where ``pooled``, keys share one sweep and the memory for their rows: then a key at rest costs little more than its
-    rows, and events cost what those of one key do.
+    Parameters
+    ----------
+    make
+        Makes the join of a key, an `EndpointJoin`, without state. A key without rows has none.
+    pooled
+        Whether keys share one sweep and the memory for their rows: then a key at rest costs little more than its rows,
+        and events cost what those of one key do. Keys have numbers below 2**26 then.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import numpy as np
+    >>> from timeloom.model.names import relation
+    >>> from timeloom.streaming import EndpointJoin, KeyedJoin
+    >>> from timeloom.streaming.intake import Events
+    >>> join = KeyedJoin(partial(EndpointJoin, relation("intersects")), pooled=True)
+    >>> begun = Events.endpoints(np.array([7]), np.array([3]), np.array([True]))
+    >>> key, other = np.array([0]), np.array([1])
+    >>> [found] = join.push((begun, begun), (key, key), until=3)
+    >>> found.emitted.lefts, found.emitted.rights, found.emitted.instants, found.key
+    (array([7]), array([7]), array([3]), array([0]))
+    >>> later = Events.endpoints(np.array([8]), np.array([4]), np.array([True]))
+    >>> [found] = join.push((later, Events.none()), (other, other[:0]), until=4)
+    >>> found.emitted.lefts.size, join.keys
+    (0, {0, 1})
     """
 
+    @checked
     def __init__(self, make: Callable[[], EndpointJoin], *, pooled: bool = False) -> None:
         super().__init__()
         self._make = make
@@ -145,16 +167,25 @@ class KeyedJoin(Guarded):
         return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
     @guarded
-    def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids], until: Until = None) -> list[Keyed]:
-        """Take events of both sides with the numbers of their keys; answer what is certain, key by key."""
-        self._check_keys(keys)
+    def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids] | None, until: Until = None) -> list[Keyed]:
+        """Take events of both sides with the numbers of their keys; answer what is certain, key by key.
+
+        Without ``keys`` all events are of one key, whose number is 0.
+        """
+        if keys is None and self._many is not None:
+            keys = (np.zeros(events[0].ids.size, np.int64), np.zeros(events[1].ids.size, np.int64))
+        if keys is not None:
+            self._check_keys(keys)
         complete, before = self._clocks.complete(*events, until), self._clocks.clocks
-        if self._many is not None:
+        if self._many is not None and keys is not None:
             return [_of_many(self._many.push(events, keys, complete))]
-        parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
+        if keys is None:
+            parts = [{0: some} if some.ids.size else {} for some in events]
+        else:
+            parts = [dict(_by_key(some, numbers)) for some, numbers in zip(events, keys, strict=True)]
         due = {key for key, join in self._joins.items() if join.next_instant <= complete}
         found = [self._advance(key, parts, complete, before) for key in sorted(due.union(*parts))]
-        self._clocks.take(Events.none(), Events.none(), complete)
+        self._clocks.pass_to(complete)
         return found
 
     @guarded
@@ -192,13 +223,15 @@ class KeyedJoin(Guarded):
             self._joins[key] = self._make()
             self._joins[key].restore(list(some))
 
+    @checked
     def save(self, path: Place) -> None:
         """Write all keys to one file, hashed and versioned; `load` goes on from there."""
         saved.save(path, KIND, {"query": self._make().query, "state": VERSION}, {"state": self.snapshot()})
 
     @classmethod
-    def load(cls, path: Place, make: Callable[[], EndpointJoin]) -> "KeyedJoin":
-        """Go on from a file; ``make`` makes the joins that were saved, without state."""
+    @checked
+    def load(cls, path: Place, make: Callable[[], EndpointJoin], *, pooled: bool = False) -> "KeyedJoin":
+        """Go on from a file; ``make`` makes the joins that were saved, without state. Keys may be ``pooled`` or not."""
 
         def read(meta: dict[str, Any], parts: saved.Parts) -> "KeyedJoin":
             if meta["query"] != make().query:
@@ -206,7 +239,7 @@ class KeyedJoin(Guarded):
                     f"the file has the state of another query ({meta['query']}); go on with that, not with "
                     f"{make().query}"
                 )
-            join = cls(make)
+            join = cls(make, pooled=pooled)
             join.restore(parts["state"], meta["state"])
             return join
 
@@ -227,7 +260,7 @@ class KeyedJoin(Guarded):
         for side, clock in zip(join.intake.sides, clocks, strict=True):
             side.clock = max(side.clock, clock)
         left, right = (part.get(key, Events.none()) for part in parts)
-        emitted = join.push(left, right, complete)
+        emitted = join.take(left, right, complete)
         if join.is_idle:
             self._joins.pop(key, None)
         else:

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import filled, from_numpy, to_numpy
+from timeloom.engines.tables.ticks import whole
 from timeloom.errors import InvalidInputError
 from timeloom.kernels.order import distinct
 from timeloom.model.ticks import MAX_TICK
@@ -89,15 +91,16 @@ class Names:
                 f"the ids of the {self.side} side were {self.type} and are {column.type} now; keep one type"
             )
         if self.plain:
-            column = column.fill_null(0) if column.null_count else column
-            return np.asarray(column if column.type == pa.int64() else column.cast(pa.int64()))
+            array = filled(whole(column), 0)
+            return to_numpy(array if array.type == pa.int64() else array.cast(pa.int64()))
         return np.array([self._number(value) for value in hashable(column)], np.int64)
 
     def values(self, numbers: NDArray[np.int64], null: NDArray[np.bool_] | None = None) -> pa.Array:
         """The ids that have these numbers."""
         kind = self.type or pa.int64()
         if self.plain:
-            return pa.array(numbers, pa.int64(), mask=null).cast(kind)
+            found = from_numpy(numbers, mask=null)
+            return found if kind == pa.int64() else found.cast(kind)
         gone = np.zeros(numbers.size, np.bool_) if null is None else null
         pairs = zip(numbers.tolist(), gone.tolist(), strict=True)
         return pa.array([None if missing else self._values[number] for number, missing in pairs], kind)

@@ -191,13 +191,15 @@ class EndpointJoin(Guarded):
     @guarded
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
-        return len(self._open(0)) + len(self._open(1))
+        if self._stepwise is not None:
+            return sum(self._stepwise.counts())
+        return int(self._opened[:, -1, 0].sum())
 
     @property
     @guarded
     def is_idle(self) -> bool:
         """Whether there is nothing to keep: no row, no plan, no event held back."""
-        return not (self.intake.waiting or self.state_size or self.open_rows) and self.next_instant == FOREVER
+        return not (self.open_rows or self.intake.waiting or self.state_size) and self.next_instant == FOREVER
 
     @guarded
     def used_ids(self, side: int) -> Ids:
@@ -263,13 +265,17 @@ class EndpointJoin(Guarded):
             relink(self._maps, self._waiters, self._state)
 
     @checked
-    @guarded
     def push(self, left: Events, right: Events, until: Until = None) -> Emitted:
         """Take events of both sides; answer what is certain at the last complete instant.
 
         ``until`` promises that all events up to that instant have been given, on both sides or on each. Without it, the
         instants before the latest event are complete.
         """
+        return self.take(left, right, until)
+
+    @guarded
+    def take(self, left: Events, right: Events, until: Until = None) -> Emitted:
+        """Do what `push` does, for callers whose arguments need no look."""
         return self._advance(left, right, self.intake.complete(left, right, until))
 
     @guarded
@@ -332,7 +338,7 @@ class EndpointJoin(Guarded):
         bad = tuple(refused_of(side, columns[side], own.refused) for side, own in enumerate(taken) if len(own.refused))
         ended = np.empty((4, 0), np.int64)
         if self.numbered:
-            ended = np.concatenate([ended_of(side, columns[side], own.ended) for side, own in enumerate(taken)], axis=1)
+            ended = np.concatenate([ended_of(side, own.ended) for side, own in enumerate(taken)], axis=1)
         nothing = np.empty(0, np.int64)
         used = given - sum(len(some.verdicts) for some in bad)
         return Emitted(pairs[0], pairs[1], pairs[2], nothing, nothing, nothing, bad, used, ended)

@@ -8,20 +8,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.taking import chosen_rows
-from timeloom.engines.tables.ticks import TimeType, column_ticks
+from timeloom.engines.tables.ticks import TimeType, column_ticks, whole
 from timeloom.errors import InvalidInputError, UsageError, did_you_mean
 from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.naming import column_names
 from timeloom.model.neighbours import read_distance
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK, Span
 from timeloom.streaming.deciding import EVENTS
-from timeloom.streaming.intake import Events, Ids, Until
+from timeloom.streaming.intake import Events, Ids, Until, repeated
 from timeloom.streaming.key_values import Keys
 from timeloom.streaming.names import Names
 from timeloom.streaming.wanted import RESULT, Columns
+
+NO_VERDICTS = np.empty(0, np.int8)
 
 
 def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
@@ -34,13 +37,13 @@ def key_columns(on: "str | Sequence[str] | None") -> tuple[str, ...]:
 
 
 class Reading(NamedTuple):
-    """The readable events of a table with their keys, the time type, and the rows that cannot be read with their
-    verdicts; the table, and which of its rows are readable, if not all."""
+    """The readable events of a table with their keys, if there are any, the time type, and the rows that cannot be read
+    with their verdicts, if any; the table, and which of its rows are readable, if not all."""
 
     events: Events
-    keys: Ids
+    keys: Ids | None
     type: TimeType
-    unread: pa.Table
+    unread: pa.Table | None
     verdicts: NDArray[np.int8]
     table: pa.Table
     good: NDArray[np.bool_] | None
@@ -51,6 +54,10 @@ class Reading(NamedTuple):
         return some if self.good is None else chosen_rows(some, self.good)
 
 
+Unread = tuple[NDArray[np.bool_], int]
+"""Which rows cannot be read, and the verdict that says why."""
+
+
 def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys) -> Reading:
     """Read one side's table as it arrives: separate endpoints, or whole rows (an open end is null)."""
     table, _ = to_arrow(frame, names.side)
@@ -58,34 +65,45 @@ def read(frame: object, columns: Columns, arrival: str, names: Names, keys: Keys
     time, second = (columns.time, columns.event) if apart else (columns.start, columns.end)
     wanted = [columns.id, time, second]
     require_columns(table.column_names, [*keys.columns, *wanted], names.side)
-    kind = TimeType.of(table.schema.field(time).type, time, names.side)
-    first, null = column_ticks(table[time], kind, truncate=False)
-    verdicts = np.zeros(len(table), np.int8)
-    if table[columns.id].null_count or table[time].null_count:
-        verdicts[null | np.asarray(table[columns.id].is_null())] = UNREADABLE
+    ids, times, seconds = (table[name] for name in wanted)
+    kind = TimeType.of(times.type, time, names.side)
+    first, null = column_ticks(times, kind, truncate=False)
+    troubles: list[Unread] = []
+    if ids.null_count or times.null_count:
+        troubles.append((null | np.asarray(ids.is_null()), UNREADABLE))
     if first.size and (first.min() == MIN_TICK or first.max() == MAX_TICK):
-        verdicts[(verdicts == 0) & ((first == MIN_TICK) | (first == MAX_TICK))] = OFF_AXIS
+        troubles.append(((first == MIN_TICK) | (first == MAX_TICK), OFF_AXIS))
     if apart:
-        starting, known = starting_of(table[second], names.side, second)
-        if not known.all():
-            verdicts[(verdicts == 0) & ~known] = NO_EVENT
-        last = np.broadcast_to(np.int64(FOREVER), first.shape)
+        starting, known = starting_of(seconds, names.side, second)
+        if known is not None:
+            troubles.append((~known, NO_EVENT))
+        last = repeated(FOREVER, first.size)
     else:
         starting = np.ones(len(table), np.bool_)
-        ends = table[second]
-        ends = ends.cast(kind.arrow) if pa.types.is_null(ends.type) else ends
+        ends = seconds.cast(kind.arrow) if pa.types.is_null(seconds.type) else seconds
         same_axis(kind, TimeType.of(ends.type, second, names.side))
         last, is_open = column_ticks(ends, kind, truncate=False)
         last = np.where(is_open, FOREVER, last)
     numbers, keyless = keys.numbers(table, names.side)
-    if keyless.any():
-        verdicts[(verdicts == 0) & keyless] = NO_KEY
-    events = Events(names.numbers(table[columns.id]), first, starting, last)
-    if not verdicts.any():
-        return Reading(events, numbers, kind, table.select(wanted).slice(0, 0), verdicts[:0], table, None)
+    if keyless is not None:
+        troubles.append((keyless, NO_KEY))
+    reading = Reading(Events(names.numbers(ids), first, starting, last), numbers, kind, None, NO_VERDICTS, table, None)
+    return _sorted_out(reading, troubles, wanted) if troubles else reading
+
+
+def _sorted_out(reading: Reading, troubles: list[Unread], wanted: list[str]) -> Reading:
+    """The readable events apart from the others, of which each has the first verdict that fits."""
+    verdicts = np.zeros(len(reading.table), np.int8)
+    for rows, verdict in troubles:
+        verdicts[rows & (verdicts == 0)] = verdict
     good = verdicts == 0
-    unread = chosen_rows(table.select(wanted), ~good)
-    return Reading(events.pick(good), numbers[good], kind, unread, verdicts[~good], table, good)
+    return reading._replace(
+        events=reading.events.pick(good),
+        keys=None if reading.keys is None else reading.keys[good],
+        unread=chosen_rows(reading.table.select(wanted), ~good),
+        verdicts=verdicts[~good],
+        good=good,
+    )
 
 
 def promised(kind: TimeType, until: Any) -> Until:
@@ -110,13 +128,12 @@ def promised_instant(kind: TimeType, until: Any) -> int | None:
     return instant
 
 
-def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which events are starts, and which are events at all: true and false, or the words start and end."""
+def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """Which events are starts, and which are events at all, if not all: true and false, or the words start and end."""
     if pa.types.is_boolean(column.type):
         if not column.null_count:
-            return np.asarray(column), np.ones(len(column), np.bool_)
-        known = np.asarray(column.is_valid())
-        return np.asarray(column.fill_null(False)), known
+            return to_numpy(whole(column)), None
+        return np.asarray(column.fill_null(False)), np.asarray(column.is_valid())
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -124,8 +141,8 @@ def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[
             f"column {name!r} of the {side} table is {column.type}; expected 'start' and 'end', or true and false"
         )
     starting = np.asarray(pc.fill_null(pc.equal(column, "start"), False))
-    ending = np.asarray(pc.fill_null(pc.equal(column, "end"), False))
-    return starting, starting | ending
+    known = starting | np.asarray(pc.fill_null(pc.equal(column, "end"), False))
+    return starting, None if known.all() else known
 
 
 Lateness = tuple[Span, Span]

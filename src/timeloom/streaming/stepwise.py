@@ -19,33 +19,31 @@ from timeloom.kernels.streaming.step_sweep import (
     OPEN_COUNT,
     POINTS_END,
     STARTS,
+    sweep_now,
     sweep_steps,
 )
 from timeloom.kernels.streaming.steps import (
-    BEGUN,
     COUNT,
-    ENDED,
     HANDLE,
     ID,
     MARK_NAME,
-    MARK_POSITION,
+    MARK_NUMBER,
     MARK_SIZE,
     MARK_TIME,
     NEXT_HANDLE,
+    PLACE,
     PROGRESS_SIZE,
-    REFUSED,
+    SLOTS_PER_ROW,
     START,
     STEP_SIZE,
-    STEPS,
-    empty_list,
+    empty_table,
     ends_first,
     fill,
-    take_steps,
+    match_events,
 )
-from timeloom.kernels.streaming.table_steps import empty_table, fill_table, match_ends
 from timeloom.model.ticks import FOREVER, MAX_TICK, MIN_TICK
 from timeloom.streaming.intake import Events, Refused
-from timeloom.streaming.result_pages import ResultPages
+from timeloom.streaming.result_pages import ResultPages, WorkingMemory
 from timeloom.streaming.rules import Directly
 
 SMALLEST = 128
@@ -98,7 +96,10 @@ def _search(directly: Directly, rule: list[int], side: int) -> Search | None:
 
 
 class Taken(NamedTuple):
-    """The events of one side: steps of its list of open rows, rows that start and that end, and what is refused."""
+    """The events of one side: steps of its list of open rows, rows that start and that end, and what is refused.
+
+    They lie in memory that the next events of the side are taken into.
+    """
 
     steps: Cells
     begun: Cells
@@ -106,94 +107,68 @@ class Taken(NamedTuple):
     refused: Cells
 
 
+class Wants(NamedTuple):
+    """Whether steps, starts and ends of a side are asked for."""
+
+    steps: bool
+    begun: bool
+    ended: bool
+
+
 class OpenRows:
-    """The open rows of one side by id, which nobody scans."""
+    """The open rows of one side by id; where they are scanned also as a list, as a sweep has it, which is ``chained``
+    where partners start together."""
 
-    def __init__(self, rows: Cells, *, numbered: bool) -> None:
-        self._table = empty_table(max(SMALLEST, 1 << max(0, len(rows) - 1).bit_length()))
-        fill_table(self._table, rows)
-        self._by, self.count = HANDLE if numbered else ID, len(rows)
-
-    @property
-    def rows(self) -> Cells:
-        """Ids, handles and starts of the open rows."""
-        rows: Cells = self._table[self._table[:, HANDLE] >= 0]
-        return rows
-
-    @property
-    def listed(self) -> Cells:
-        """No list."""
-        return np.empty((2, 0), np.int64)
-
-    def take(self, columns: Columns, wants: tuple[bool, bool, bool], delay: int, handles: int) -> tuple[Taken, int]:
-        """Match ends with open rows; ``wants`` says whether steps (there are none), starts and ends are asked for.
-
-        Answers the next handle, too.
-        """
-        ids, known, _, _, starting, numbers = columns
-        order, progress = np.empty(ids.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
-        ends_first(known, starting, order)
-        progress[COUNT], progress[NEXT_HANDLE] = self.count, handles
-        begun, ended = (np.empty((ids.size + 1 if wanted else 0, MARK_SIZE), np.int64) for wanted in wants[1:])
-        refused, events = np.empty((ids.size, 2), np.int64), (ids, known, starting, numbers, order)
-        while not match_ends(*events, self._by, self._table, progress, begun, ended, refused):
-            larger = empty_table(len(self._table) // 2)
-            fill_table(larger, self.rows)
-            self._table = larger
-        self.count = int(progress[COUNT])
-        return _taken(np.empty((0, STEP_SIZE), np.int64), begun, ended, refused, progress)
-
-
-class OpenList:
-    """The open rows of one side by id, and the same list as a sweep has it, which is ``chained`` where partners start
-    together."""
-
-    def __init__(self, rows: Cells, *, numbered: bool, chained: bool) -> None:
-        self._rows, self._slots = empty_list(max(SMALLEST, 1 << max(0, len(rows) - 1).bit_length()))
-        fill(self._rows, self._slots, rows)
-        self._by, self.count = HANDLE if numbered else ID, len(rows)
-        self._chained = chained
-        self.listed = np.empty((CHAINED_SIZE if chained else 2, len(self._rows)), np.int64)
-        self.listed[: STARTS + 1, : self.count] = rows[:, [self._by, START]].T
+    def __init__(self, rows: Cells, *, numbered: bool, listed: bool, chained: bool = False) -> None:
+        room = max(SMALLEST, 1 << max(0, len(rows) - 1).bit_length())
+        self._table, self._owners = empty_table(room, listed=listed)
+        fill(self._table, self._owners, rows)
+        self._by, self.count, self._chained = HANDLE if numbered else ID, len(rows), chained
+        self._memory = WorkingMemory()
+        self.listed = np.empty((CHAINED_SIZE if chained else 2, self._owners.size), np.int64)
+        if listed:
+            self.listed[: STARTS + 1, : self.count] = rows[:, [self._by, START]].T
         if chained:
             chain_all(self.listed, self.count)
 
     @property
     def rows(self) -> Cells:
-        """Ids, handles and starts of the open rows."""
-        return self._rows[: self.count, : START + 1]
+        """Ids, handles and starts of the open rows, as they stand in the list, if there is one."""
+        return self._first(self.count)
 
-    def take(self, columns: Columns, wants: tuple[bool, bool, bool], delay: int, handles: int) -> tuple[Taken, int]:
-        """Match ends with open rows; ``wants`` says whether steps (there are), starts and ends are asked for.
+    def _first(self, count: int) -> Cells:
+        """The rows of so many places; without a list all of them."""
+        which = self._owners[:count] if self._owners.size else self._table[:, HANDLE] >= 0
+        rows: Cells = self._table[which, :PLACE]
+        return rows
 
-        Starts count so much later in steps. Answers the next handle, too.
-        """
-        ids, known, _, _, starting, numbers = columns
-        order, progress = np.empty(ids.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
+    def take(self, columns: Columns, wants: Wants, delay: int, handles: int) -> tuple[Taken, int]:
+        """Match ends with open rows; starts count so much later in steps. Answers the next handle, too."""
+        ids, known, _, _, started, numbers = columns
+        starting = started.view(np.uint8)
+        memory, progress = self._memory, np.zeros(PROGRESS_SIZE, np.int64)
+        order = memory.room("order", ids.size)[:, 0]
         ends_first(known, starting, order)
         progress[COUNT], progress[NEXT_HANDLE] = self.count, handles
-        begun, ended = (np.empty((ids.size + 1 if wanted else 0, MARK_SIZE), np.int64) for wanted in wants[1:])
-        steps, refused = np.empty((ids.size + 1, STEP_SIZE), np.int64), np.empty((ids.size, 2), np.int64)
-        events, by = (ids, known, starting, numbers, order), self._by
-        while not take_steps(*events, by, delay, self._rows, self._slots, progress, steps, begun, ended, refused):
-            self._grow()
-        self.count = int(progress[COUNT])
-        return _taken(steps, begun, ended, refused, progress)
+        room, width = ids.size + 1, MARK_SIZE if self._by == HANDLE else MARK_NUMBER
+        steps = memory.room("steps", room if wants.steps else 0, STEP_SIZE)
+        begun = memory.room("begun", room if wants.begun else 0, width)
+        ended = memory.room("ended", room if wants.ended else 0, width)
+        refused = memory.room("refused", ids.size, 2)
+        events = (ids, known, starting, numbers, order, self._by, delay)
+        while not match_events(*events, self._table, self._owners, progress, steps, begun, ended, refused):
+            self._grow(int(progress[COUNT]))
+        self.count, handles, _, starts, ends, bad = progress.tolist()
+        return Taken(steps[: starts + ends], begun[:starts], ended[:ends], refused[:bad]), handles
 
-    def _grow(self) -> None:
-        """Make room for twice as many open rows."""
-        larger = empty_list(2 * len(self._rows))
-        fill(*larger, self._rows)
-        self._rows, self._slots = larger
+    def _grow(self, count: int) -> None:
+        """Make room for twice as many open rows as these; the list is still as it was before the events at hand."""
+        larger = empty_table(len(self._table) * 2 // SLOTS_PER_ROW, listed=self._owners.size > 0)
+        fill(*larger, self._first(count))
+        self._table, self._owners = larger
         self.listed = np.concatenate([self.listed, np.empty_like(self.listed)], axis=1)
         if self._chained:
             chain_all(self.listed, self.count)
-
-
-def _taken(steps: Cells, begun: Cells, ended: Cells, refused: Cells, progress: Cells) -> tuple[Taken, int]:
-    """As much as was written, and the next handle."""
-    parts = zip((steps, begun, ended, refused), progress[[STEPS, BEGUN, ENDED, REFUSED]].tolist(), strict=True)
-    return Taken(*(part[:size] for part, size in parts)), int(progress[NEXT_HANDLE])
 
 
 class Stepwise:
@@ -212,15 +187,14 @@ class Stepwise:
         self.searches, self.numbered, self._rules = searched, numbered, rules
         self._wants = [self._wanted(side) for side in (0, 1)]
         self._delays = [0 if search is None else search.delay for search in searched[::-1]]
-        self._sides: list[OpenList | OpenRows] = [
-            OpenList(rows, numbered=numbered, chained=together) if wants[0] else OpenRows(rows, numbered=numbered)
+        self._sides = [
+            OpenRows(rows, numbered=numbered, listed=wants.steps, chained=together and wants.steps)
             for rows, wants in zip(opened, self._wants, strict=True)
         ]
 
-    def _wanted(self, side: int) -> tuple[bool, bool, bool]:
-        """Whether steps, starts and ends of a side are asked for."""
+    def _wanted(self, side: int) -> Wants:
         own, other = self.searches[side], self.searches[1 - side]
-        return (
+        return Wants(
             other is not None and other.open_ones,
             (own is not None and not own.at_end) or (other is not None and other.begun_now),
             self.numbered or (own is not None and own.at_end) or (other is not None and other.ended_now),
@@ -283,6 +257,8 @@ class Stepwise:
             cursors[OPEN_COUNT] = before[1 - side] if search.open_ones else 0
             if self._together:
                 sweep = partial(sweep_chained, side, points, other.steps, self._rules, listed, cursors, state)
+            elif not search.open_ones:
+                sweep = partial(sweep_now, side, points, now, search.bits, self._rules, cursors, state)
             else:
                 marks = (now, search.bits, lazy, self._rules, listed, cursors, state)
                 sweep = partial(sweep_steps, side, points, other.steps, *marks)
@@ -310,7 +286,6 @@ def refused_of(side: int, columns: Columns, refused: Cells) -> Refused:
     return Refused(side, Events.endpoints(ids[positions], times[positions], starting[positions]), verdicts)
 
 
-def ended_of(side: int, columns: Columns, ended: Cells) -> Cells:
+def ended_of(side: int, ended: Cells) -> Cells:
     """The numbered rows of a side that have ended: their side, their numbers, those of their ends, and when."""
-    numbers = columns[5][ended[:, MARK_POSITION]]
-    return np.stack([np.full(len(ended), side), ended[:, MARK_NAME], numbers, ended[:, MARK_TIME]])
+    return np.stack([np.full(len(ended), side), ended[:, MARK_NAME], ended[:, MARK_NUMBER], ended[:, MARK_TIME]])

@@ -121,6 +121,7 @@ class StreamJoin(Guarded):
         self.type: TimeType | None = None
         self._types: list[TimeType | None] = [None, None]
         self._payload: list[tuple[str, ...] | None] = [None, None]
+        self._schemas: list[pa.Schema | None] = [None, None]
         self._carried: Sides = (Carried("left"), Carried("right"))
         self._next = [0, 0]
         self._rejected: list[pa.Table] = []
@@ -153,9 +154,9 @@ class StreamJoin(Guarded):
         if None not in payload:
             for side, carried in enumerate(self._carried):
                 carried.keep_columns(layout.carried(side))
-        batches = [self._take(side, reading) for side, reading in enumerate(readings)]
-        (lefts, left_keys), (rights, right_keys) = batches
-        return self._answer(join.push((lefts, rights), (left_keys, right_keys), instant))
+        left_events, right_events = (self._take(side, reading) for side, reading in enumerate(readings))
+        keys = (_keys(readings[0]), _keys(readings[1])) if self.keys.columns else None
+        return self._answer(join.push((left_events, right_events), keys, instant))
 
     @guarded
     def close(self) -> pa.Table:
@@ -223,7 +224,10 @@ class StreamJoin(Guarded):
         known = self._payload[side]
         if reading is None:
             return known
-        names = reading.table.column_names
+        schema, last = reading.table.schema, self._schemas[side]
+        if last is not None and schema.equals(last):
+            return known
+        names = schema.names
         found = payload_names(names, self.keys.columns, self.columns, self.arrivals[side])
         if known is None:
             return found
@@ -235,23 +239,24 @@ class StreamJoin(Guarded):
                 "of a side the same columns, or name those that you want in columns="
             )
         self._carried[side].check(reading.payload(self.wanted.perhaps_carried(known, side)))
+        self._schemas[side] = schema
         return known
 
-    def _take(self, side: int, reading: Reading | None) -> tuple[Events, Ids]:
+    def _take(self, side: int, reading: Reading | None) -> Events:
         """The events of a side, numbered and kept with their columns if these are asked for."""
         if reading is None:
-            return Events.none(), np.empty(0, np.int64)
+            return Events.none()
         self._given += len(reading.verdicts) + reading.events.ids.size
         self._types[side] = self._types[side] or reading.type
         self._reject_unread(side, reading)
         if not self._numbered:
-            return reading.events, reading.keys
+            return reading.events
         first, self._next[side] = self._next[side], self._next[side] + reading.events.ids.size
         events = reading.events._replace(numbers=np.arange(first, self._next[side]))
         self._carried[side].add(
             events, reading.keys, reading.payload(self._kept(side)), whole=self.arrivals[side] != EVENTS
         )
-        return events, reading.keys
+        return events
 
     def _kept(self, side: int) -> tuple[str, ...]:
         names = self._payload[side] or ()
@@ -260,7 +265,7 @@ class StreamJoin(Guarded):
         return self.wanted.layout(*self._payload).carried(side)
 
     def _reject_unread(self, number: int, reading: Reading) -> None:
-        if reading.verdicts.size:
+        if reading.unread is not None:
             ids, times = (reading.unread.column(at).cast(pa.string()).combine_chunks() for at in (0, 1))
             self._reject(number, ids, times, reading.verdicts)
 
@@ -358,3 +363,7 @@ class StreamJoin(Guarded):
                 names.keep_only(np.concatenate([carried.fields[CARRIED_ID], join.held_ids(side)]))
             elif not self._numbered and not names.plain:
                 names.keep_only(join.used_ids(side))
+
+
+def _keys(reading: Reading | None) -> Ids:
+    return np.empty(0, np.int64) if reading is None or reading.keys is None else reading.keys

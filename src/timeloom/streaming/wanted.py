@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from timeloom.errors import UsageError, did_you_mean
@@ -114,7 +115,7 @@ class Wanted:
             return bool(set(self.columns or ()) - {*RESULT, *self.keys})
         return left is None or right is None or bool(left or (right and self.how not in SINGLE))
 
-    @property
+    @cached_property
     def asks(self) -> bool:
         """Whether more than ids is asked for."""
         return self.columns == EVERYTHING or self.carries((), ())

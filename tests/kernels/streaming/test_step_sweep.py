@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from timeloom.kernels.streaming.chain_sweep import AFTER, BEFORE, CHAINED_SIZE, HEAD, chain_all, sweep_chained
 from timeloom.kernels.streaming.gapless import bucket_of
 from timeloom.kernels.streaming.layout import GETNEXT, PAIRS, STATE_SIZE, WANTED
-from timeloom.kernels.streaming.step_sweep import EVERY_ONE, NOW_ENDS, POINTS_END, STARTS, sweep_steps, write_open
+from timeloom.kernels.streaming.step_sweep import (
+    EVERY_ONE,
+    NOW_ENDS,
+    POINTS_END,
+    STARTS,
+    sweep_now,
+    sweep_steps,
+    write_open,
+)
 from timeloom.model.names import relation
 from timeloom.streaming.rules import rules_of
 
@@ -82,6 +90,27 @@ def test_all_pairs_at_their_instants(name, left, right, lazy, room):
     assert found == sorted(
         (i, j, (s if side else r)[point]) for i, r in enumerate(left) for j, s in enumerate(right) if holds(r, s)
     )
+
+
+TOGETHER = {
+    "meets": (1, 0, POINTS_END),
+    "met_by": (0, 1, NOW_ENDS),
+    "finishes": (1, 1, POINTS_END | NOW_ENDS),
+    "finished_by": (1, 1, POINTS_END | NOW_ENDS),
+    "equals": (1, 1, POINTS_END | NOW_ENDS),
+}
+"""At which endpoint left rows look for partners, which endpoint of these counts, and the bits that say so."""
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+@given(spans, spans, st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_rows_of_one_instant(name, left, right, room):
+    point, endpoint, what = TOGETHER[name]
+    cursors, points, now = np.zeros(4, np.int64), marks(left, point), marks(right, endpoint)
+    rules, holds = rules_of(relation(name).boxes()).decisions, relation(name).holds
+    found = swept(lambda state, pairs: sweep_now(0, points, now, what, rules, cursors, state, pairs), room)
+    assert found == sorted((i, j, r[point]) for i, r in enumerate(left) for j, s in enumerate(right) if holds(r, s))
 
 
 @pytest.mark.parametrize("name", ["starts", "started_by"])

@@ -1,4 +1,4 @@
-"""The events of one side as steps of a list: like a dict under any history, and the steps alone rebuild the list."""
+"""The events of one side, matched by id: like a dict under any history, and the steps alone rebuild the list."""
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -13,7 +13,7 @@ from timeloom.kernels.streaming.steps import (
     ID,
     LENGTH,
     MARK_NAME,
-    MARK_POSITION,
+    MARK_NUMBER,
     MARK_SIZE,
     MARK_START,
     MARK_TIME,
@@ -21,19 +21,19 @@ from timeloom.kernels.streaming.steps import (
     PLACE,
     PROGRESS_SIZE,
     REFUSED,
+    SLOTS_PER_ROW,
     START,
     STEP_NAME,
+    STEP_PLACE,
     STEP_SIZE,
     STEP_START,
     STEP_TIME,
-    STEPS,
-    empty_list,
+    empty_table,
     ends_first,
     extent,
     fill,
-    take_steps,
+    match_events,
 )
-from timeloom.kernels.streaming.table_steps import empty_table, fill_table, match_ends
 from timeloom.model.ticks import MAX_TICK, MIN_TICK
 
 ids = st.integers(0, 5) | st.sampled_from([8, 16, 24, 64, 2**40, 2**41, -1, -9, -(2**63), 2**63 - 1])
@@ -54,7 +54,7 @@ def test_the_extent_of_instants(known):
 
 @given(histories)
 def test_ends_come_first(history):
-    known, starting = np.array([e[0] for e in history], np.int64), np.array([e[2] for e in history], np.bool_)
+    known, starting = np.array([e[0] for e in history], np.int64), np.array([e[2] for e in history], np.uint8)
     order = np.empty(known.size, np.int64)
     ends_first(known, starting, order)
     assert sorted(order.tolist()) == list(range(known.size))
@@ -90,46 +90,31 @@ def expected_of(history, order, numbers):
 
 
 class Taken:
-    """The events of a history as one side takes them, with room for one row at first."""
+    """The events of a history as one side takes them, with room for few rows at first."""
 
-    def __init__(self, history, numbers):
+    def __init__(self, history, numbers, delay, *, listed):
         self.known, keys, starting = (np.array([event[at] for event in history], np.int64) for at in range(3))
         self.order, self.progress = np.empty(self.known.size, np.int64), np.zeros(PROGRESS_SIZE, np.int64)
-        ends_first(self.known, starting.astype(np.bool_), self.order)
+        starting = starting.astype(np.uint8)
+        ends_first(self.known, starting, self.order)
         self.by = HANDLE if numbers else ID
-        room = self.known.size + 1
-        self.steps, self._begun, self._ended = (
-            np.empty((room, width), np.int64) for width in (STEP_SIZE, MARK_SIZE, MARK_SIZE)
-        )
-        self._refused = np.empty((self.known.size, 2), np.int64)
-        self.events = (keys, self.known, starting.astype(np.bool_), np.array(numbers, np.int64), self.order, self.by)
-
-    @property
-    def written(self):
-        """The marks of starts and of ends, and what is refused."""
-        sizes = self.progress[[BEGUN, ENDED, REFUSED]].tolist()
-        return [some[:size] for some, size in zip((self._begun, self._ended, self._refused), sizes, strict=True)]
-
-    def in_list(self, delay):
-        """Take them into a list; answers its rows."""
-        rows, slots = empty_list(1)
-        marks = (self.steps, self._begun, self._ended, self._refused)
-        while not take_steps(*self.events, delay, rows, slots, self.progress, *marks):
-            assert self.progress[COUNT] == len(rows), "it stops only where the list is full"
-            larger = empty_list(2 * len(rows))
-            fill(*larger, rows)
-            rows, slots = larger
-        return rows[: self.progress[COUNT], : START + 1]
-
-    def in_table(self):
-        """Take them into a table; answers its rows."""
-        table = empty_table(1)
-        while not match_ends(*self.events, table, self.progress, self._begun, self._ended, self._refused):
+        room, width = self.known.size + 1, MARK_SIZE if numbers else MARK_NUMBER
+        self.steps, begun, ended = (np.empty((room, size), np.int64) for size in (STEP_SIZE, width, width))
+        refused = np.empty((self.known.size, 2), np.int64)
+        events = (keys, self.known, starting, np.array(numbers, np.int64), self.order, self.by, delay)
+        table, owners = empty_table(1, listed=listed)
+        while not match_events(*events, table, owners, self.progress, self.steps, begun, ended, refused):
             assert self.progress[COUNT] == len(table) // 2, "it stops only where half of the slots are taken"
-            larger = empty_table(len(table) // 2)
-            fill_table(larger, table[table[:, HANDLE] >= 0])
-            table = larger
-        return table[table[:, HANDLE] >= 0]
+            larger = empty_table(2 * len(table) // SLOTS_PER_ROW, listed=listed)
+            fill(*larger, self.rows_of(table, owners))
+            table, owners = larger
+        self.rows = self.rows_of(table, owners)
+        sizes = self.progress[[BEGUN, ENDED, REFUSED]].tolist()
+        self.written = [some[:size] for some, size in zip((begun, ended, refused), sizes, strict=True)]
+
+    def rows_of(self, table, owners):
+        """The open rows, in the order of the list, if there is one."""
+        return table[owners[: self.progress[COUNT]] if owners.size else table[:, HANDLE] >= 0, :PLACE]
 
 
 @settings(max_examples=200, deadline=None)
@@ -138,8 +123,8 @@ class Taken:
 @example([(1, 0, False), (1, 1, True), (1, 0, True), (2, 0, True)], True, {1}, 0, False)
 def test_like_a_dict(history, numbered, late, delay, listed):
     numbers = [LATE if at in late else 3 + at for at in range(len(history))] if numbered else []
-    taken = Taken(history, numbers)
-    found = taken.in_list(delay) if listed else taken.in_table()
+    taken = Taken(history, numbers, delay, listed=listed)
+    found = taken.rows
     verdicts, opened, handles = expected_of(history, taken.order.tolist(), numbers)
     begun, ended, refused = taken.written
     assert dict(refused.tolist()) == verdicts
@@ -147,12 +132,13 @@ def test_like_a_dict(history, numbered, late, delay, listed):
     assert len(found) == len(opened) == taken.progress[COUNT]
     assert taken.progress[NEXT_HANDLE] == handles
     used = [at for at in taken.order.tolist() if at not in verdicts]
-    assert begun[:, MARK_POSITION].tolist() == [at for at in used if history[at][2]]
-    assert ended[:, MARK_POSITION].tolist() == [at for at in used if not history[at][2]]
-    for marks in (begun, ended):
-        assert marks[:, MARK_TIME].tolist() == [history[at][0] for at in marks[:, MARK_POSITION]]
-        if not numbered:
-            assert marks[:, MARK_NAME].tolist() == [history[at][1] for at in marks[:, MARK_POSITION]]
+    for marks, starting in ((begun, True), (ended, False)):
+        own = [at for at in used if history[at][2] == starting]
+        assert marks[:, MARK_TIME].tolist() == [history[at][0] for at in own]
+        if numbers:
+            assert marks[:, MARK_NUMBER].tolist() == [numbers[at] for at in own]
+        else:
+            assert marks[:, MARK_NAME].tolist() == [history[at][1] for at in own]
     began = dict(zip(begun[:, MARK_NAME].tolist(), begun[:, MARK_START].tolist(), strict=True))
     if numbered:
         assert ended[:, MARK_START].tolist() == [began[name] for name in ended[:, MARK_NAME].tolist()]
@@ -162,19 +148,20 @@ def test_like_a_dict(history, numbered, late, delay, listed):
 
 def check_steps(taken, found, times):
     """The steps alone make the list."""
-    listed, steps = [], taken.steps[: taken.progress[STEPS]]
+    listed, steps = [], taken.steps[: len(times)]
     for step in steps:
-        listed[step[PLACE] : step[PLACE] + 1] = [(step[STEP_NAME], step[STEP_START])]
+        listed[step[STEP_PLACE] : step[STEP_PLACE] + 1] = [(step[STEP_NAME], step[STEP_START])]
         listed = listed[: step[LENGTH]]
     assert listed == [(row[taken.by], row[START]) for row in found]
     assert steps[:, STEP_TIME].tolist() == times == sorted(times)
 
 
 def test_a_list_that_grows_keeps_its_rows():
-    rows, slots = empty_list(4)
     some = np.array([[7, 0, 3], [-1, 1, 4], [2**40, 2, 5], [39, 3, 6]])
-    fill(rows, slots, some)
-    larger, more = empty_list(8)
-    fill(larger, more, rows)
-    assert larger[:4, : START + 1].tolist() == some.tolist()
-    assert sorted(more[more >= 0].tolist()) == [0, 1, 2, 3]
+    table, owners = empty_table(4, listed=True)
+    fill(table, owners, some)
+    assert table[owners[:4], :PLACE].tolist() == some.tolist()
+    assert table[owners[:4], PLACE].tolist() == [0, 1, 2, 3]
+    larger, more = empty_table(8, listed=True)
+    fill(larger, more, table[owners[:4], :PLACE])
+    assert larger[more[:4], :PLACE].tolist() == some.tolist()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class TimeType:
             hint = "; pandas turns integers with missing values into doubles: .astype('Int64') brings them back"
         raise InvalidInputError(f"{where} is {column_type}; expected integers, dates or timestamps{hint}")
 
-    @property
+    @cached_property
     def limits(self) -> tuple[int, int]:
         """The first and the last tick that a column of this type can hold."""
         if self.axis is Axis.INTEGER:
@@ -139,7 +140,7 @@ def column_ticks(
     if kind.axis is Axis.INTEGER:
         if pa.types.is_uint64(array.type) and len(array) and pc.max(array).as_py() > MAX_TICK:
             raise InvalidInputError(f"unsigned values above {MAX_TICK} do not fit into int64 ticks; subtract an offset")
-        return to_numpy(array.cast(pa.int64())), null
+        return to_numpy(array if array.type == pa.int64() else array.cast(pa.int64())), null
     if pa.types.is_date32(array.type):
         return to_numpy(array.view(pa.int32())).astype(np.int64), null
     if kind.axis is Axis.DATE:

@@ -13,8 +13,8 @@ from timeloom.kernels.streaming.steps import (
     MARK_NAME,
     MARK_START,
     MARK_TIME,
-    PLACE,
     STEP_NAME,
+    STEP_PLACE,
     STEP_START,
     STEP_TIME,
     Ids,
@@ -61,7 +61,7 @@ def chain_all(listed: Cells, count: int) -> None:
 def step_chained(steps: Cells, step: int, time: int, count: int, listed: Cells) -> tuple[int, int]:
     """Take all steps up to an instant; answers the next one, and how long the list is."""
     while step < steps.shape[0] and steps[step, STEP_TIME] <= time:
-        place, length = steps[step, PLACE], steps[step, LENGTH]
+        place, length = steps[step, STEP_PLACE], steps[step, LENGTH]
         if length < count:
             point_to(listed, listed[BEFORE, place], listed[AFTER, place], -1)
         listed[NAMES, place], listed[STARTS, place] = steps[step, STEP_NAME], steps[step, STEP_START]

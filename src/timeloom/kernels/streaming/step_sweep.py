@@ -7,7 +7,9 @@ its own, which are merged by time; and points between which the list of open row
 needed at all (the virtual ends of section 6.2), and what is read follows the answers.
 """
 
-from timeloom.kernels.jit import compiled
+import numpy as np
+
+from timeloom.kernels.jit import compiled, written_out
 from timeloom.kernels.streaming.foresight import above, below
 from timeloom.kernels.streaming.gapless import Cells
 from timeloom.kernels.streaming.layout import (
@@ -29,8 +31,8 @@ from timeloom.kernels.streaming.steps import (
     MARK_NAME,
     MARK_START,
     MARK_TIME,
-    PLACE,
     STEP_NAME,
+    STEP_PLACE,
     STEP_START,
     STEP_TIME,
     Ids,
@@ -69,7 +71,7 @@ def end_range(start: int, end: int, time: int, side: int, rules: Cells) -> tuple
 def step_up(steps: Cells, step: int, time: int, count: int, names: Ids, starts: Ids) -> tuple[int, int]:
     """Take all steps up to an instant; answers the next one, and how long the list is."""
     while step < steps.shape[0] and steps[step, STEP_TIME] <= time:
-        place, count = steps[step, PLACE], steps[step, LENGTH]
+        place, count = steps[step, STEP_PLACE], steps[step, LENGTH]
         names[place], starts[place] = steps[step, STEP_NAME], steps[step, STEP_START]
         step += 1
     return step, count
@@ -129,19 +131,62 @@ def count_scan(state: Cells, read: int, points: int) -> None:
     state[CANDIDATES] += read * points
 
 
-@compiled
+@written_out
 def write_now(
-    time: int, start: int, side: int, what: int, tie: int, rules: Cells, now: Cells, first: int, written: int, out: Ids
+    point: int,
+    side: int,
+    what: int,
+    tie: int,
+    rules: Cells,
+    points: Cells,
+    now: Cells,
+    first: int,
+    written: int,
+    own: Ids,
+    partner: Ids,
+    instants: Ids,
 ) -> tuple[int, int]:
-    """Write the rows of now, from the first one on, that match a point; answers how much is written, and was read."""
-    at, own_end, end = first, time if what & POINTS_END else MAX_TICK, time if what & NOW_ENDS else MAX_TICK
+    """Write the pairs of a point with rows of its instant, from the first one on; answers how much is written, and the
+    next row. If there is no room for more it stops there.
+    """
+    time, name, start, at = points[point, MARK_TIME], points[point, MARK_NAME], points[point, MARK_START], first
+    own_end, end = time if what & POINTS_END else MAX_TICK, time if what & NOW_ENDS else MAX_TICK
     low, high = start_range(start, own_end, time - tie, side, rules)
     end_low, end_high = end_range(start, own_end, time - tie, side, rules)
-    while at < now.shape[0] and now[at, MARK_TIME] == time:
-        out[written] = now[at, MARK_NAME]
-        written += (low <= now[at, MARK_START] <= high) & (end_low <= end <= end_high)
+    while at < now.shape[0] and now[np.uint64(at), MARK_TIME] == time and written < own.size:
+        here = np.uint64(at)
+        own[written], partner[written], instants[written] = name, now[here, MARK_NAME], time
+        written += (low <= now[here, MARK_START] <= high) & (end_low <= end <= end_high)
         at += 1
-    return written, at - first
+    return written, at
+
+
+@compiled
+def sweep_now(
+    side: int, points: Cells, now: Cells, what: int, rules: Cells, cursors: Ids, state: Cells, pairs: Cells
+) -> bool:
+    """Let the points of a side meet the rows that begin or end at their instants; tell whether it is done, or else has
+    no room for the pairs of the next point.
+
+    Which of the two columns goes on is counted, not asked: it is as hard to guess as what comes next in a stream.
+    """
+    at, _, marked, _ = cursors
+    own, partner, instants, written = pairs[side], pairs[1 - side], pairs[INSTANT], state[PAIRS]
+    tie = (side == RIGHT_SIDE) & (rules[0, DECIDES] != 0)
+    while at < points.shape[0] and marked < now.shape[0]:
+        time, other_time = points[np.uint64(at), MARK_TIME], now[np.uint64(marked), MARK_TIME]
+        if time != other_time:
+            at += time < other_time
+            marked += other_time < time
+            continue
+        more, seen = write_now(at, side, what, tie, rules, points, now, marked, written, own, partner, instants)
+        if more == own.size:
+            state[WANTED] = first_now(now, marked, time + 1) - marked + 1
+            break
+        count_scan(state, seen - marked, 1)
+        at, written = at + 1, more
+    cursors[:], state[PAIRS] = (at, 0, marked, 0), written
+    return bool((at == points.shape[0]) | (marked == now.shape[0]))
 
 
 @compiled
@@ -186,16 +231,11 @@ def sweep_steps(
                     instants[pair] = time
         count_scan(state, count, stop - at)
         for point in range(at, stop if marked < now.shape[0] else at):
-            time, begin = points[point, MARK_TIME], max(written, 0)
-            marked = first_now(now, marked, time)
-            if marked == now.shape[0] or now[marked, MARK_TIME] != time:
-                continue
-            start = points[point, MARK_START]
-            written, seen = write_now(time, start, side, what, tie, rules, now, marked, written, partner)
-            count_scan(state, seen, 1)
-            for pair in range(begin, written):
-                own[pair] = points[point, MARK_NAME]
-                instants[pair] = time
+            marked = first_now(now, marked, points[point, MARK_TIME])
+            written, seen = write_now(
+                point, side, what, tie, rules, points, now, marked, written, own, partner, instants
+            )
+            count_scan(state, seen - marked, 1)
         at = stop
     done = at == points.shape[0]
     if done:

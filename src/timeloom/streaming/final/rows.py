@@ -145,7 +145,8 @@ def read_rows(frame: object, role: Role, known: "StreamRows | None" = None) -> R
     starting, last = np.ones(len(table), np.bool_), np.full(len(table), FOREVER)
     if role.arrival == EVENTS:
         starting, readable = starting_of(table[second], role.name, second)
-        verdicts[(verdicts == ACCEPTED) & ~readable] = NO_EVENT
+        if readable is not None:
+            verdicts[(verdicts == ACCEPTED) & ~readable] = NO_EVENT
     else:
         last = _ends(table[second], kind, second, role.name)
     for name in () if role.nulls else role.keys:
