@@ -24,9 +24,11 @@ class Understood:
 
     def find(self, args: tuple[Any, ...], options: Mapping[str, Any]) -> "tuple[Any, tuple[Any, ...]] | None":
         """What to look the options up by, and the varying arguments; None for calls without an index."""
-        given = len(args)
-        if given < self._tables or not any(map(is_index, args[: self._tables])):
+        given, tables = len(args), args[: self._tables]
+        if given < self._tables or not any(map(is_index, tables)) or any(map(is_spark, tables)):
             return None
+        if not options and given == len(self._varying):
+            return (given, (), (), ()), args
         varying = args[: len(self._varying)]
         rest = options
         if given < len(self._varying):
@@ -35,8 +37,6 @@ class Understood:
             rest = {name: value for name, value in options.items() if name not in self._varying}
             varying = (*varying, *(options[name] for name in self._varying[given:]))
         fixed = (*args[len(self._varying) :], *rest.values())
-        if any(map(is_spark, args[: self._tables])):
-            return None
         return (given, fixed, tuple(rest), tuple(map(type, fixed))), varying
 
     def recall(self, known: Any) -> Callable[..., Any] | None:

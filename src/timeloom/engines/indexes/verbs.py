@@ -3,12 +3,12 @@
 Each function answers None where it has no way of its own; the verb then takes the index as the table that it exports.
 """
 
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.indexes.held import Held
 from timeloom.engines.indexes.plan import Plan, plan_of
 from timeloom.engines.indexes.rows import IndexRows, Positions, Rows, TableRows, numbers
 from timeloom.engines.joins.problem import Limits
@@ -62,7 +62,7 @@ def stab(df: object, request: StabRequest) -> pa.Table | None:
 
 def join(left: object, right: object, request: JoinRequest) -> Any:
     """Join through the index of one side, if the other has few rows."""
-    with ExitStack() as held:
+    with Held() as held:
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
@@ -76,7 +76,7 @@ def join(left: object, right: object, request: JoinRequest) -> Any:
 
 def count_join(left: object, right: object, request: CountRequest) -> Any:
     """Count the events of an index for each of the left rows."""
-    with ExitStack() as held:
+    with Held() as held:
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
@@ -93,7 +93,7 @@ def count_join(left: object, right: object, request: CountRequest) -> Any:
 
 def explained(verb: str, left: object, right: object, request: JoinRequest | CountRequest) -> Explanation | None:
     """Say how a verb would go through an index, if it would."""
-    with ExitStack() as held:
+    with Held() as held:
         sides = _two_sides(held, left, right, request)
         if sides is None:
             return None
@@ -143,7 +143,7 @@ def _not_told(request: JoinRequest | CountRequest) -> dict[str, bool]:
 
 
 def _two_sides(
-    held: ExitStack, left: object, right: object, request: JoinRequest | CountRequest
+    held: Held, left: object, right: object, request: JoinRequest | CountRequest
 ) -> tuple[Rows, Rows, Restore, bool] | None:
     """The left and the right side, how results are handed out, and whether the right one probes; None if none may."""
     if not _may(right, request):
@@ -152,7 +152,7 @@ def _two_sides(
     sides: list[Rows] = []
     for frame, period, side in ((left, request.left_period, "left"), (right, request.right_period, "right")):
         if is_index(frame):
-            events = held.enter_context(frame.__timeloom_index__())  # type: ignore[attr-defined]
+            events = held.enter(frame.__timeloom_index__())  # type: ignore[attr-defined]
             if period != events.period:
                 return None
             sides.append(IndexRows(events))
