@@ -86,11 +86,10 @@ def _arrived(writer: BlockWriter, blocks: Sequence[Block]) -> _Arrived | None:
 
 def agreed_cuts(slicing: Slicing, sources: Sequence[tuple[RowTicks, Ticks | None]]) -> Cuts:
     """The cuts that all tasks choose that have these rows, in whatever order."""
-    found = [(ticks, np.zeros(ticks.low.size, np.int64) if keys is None else keys) for ticks, keys in sources]
-    halvings = max(0, (sum(keys.size for _, keys in found) // LOOKED_AT).bit_length() - 1)
-    parts = [_looked_at(ticks, keys, halvings) for ticks, keys in found]
+    halvings = max(0, (sum(ticks.low.size for ticks, _ in sources) // LOOKED_AT).bit_length() - 1)
+    parts = [_looked_at(ticks, keys, halvings) for ticks, keys in sources]
     if halvings and not any(low.size for low, *_ in parts):
-        halvings, parts = 0, [_looked_at(ticks, keys, 0) for ticks, keys in found]
+        halvings, parts = 0, [_looked_at(ticks, keys, 0) for ticks, keys in sources]
     if not parts:
         return Cuts({})
     numbers = [np.full(part[0].size, source) for source, part in enumerate(parts)]
@@ -102,10 +101,14 @@ def agreed_cuts(slicing: Slicing, sources: Sequence[tuple[RowTicks, Ticks | None
     return Cuts(*slicing.chosen(*sample))
 
 
-def _looked_at(ticks: RowTicks, keys: Ticks, halvings: int) -> tuple[Ticks, Ticks, Ticks]:
+def _looked_at(ticks: RowTicks, keys: Ticks | None, halvings: int) -> tuple[Ticks, Ticks, Ticks]:
     """The rows that decide, one of ``2**halvings``: where they must be present, and their keys."""
     chosen = ticks.low <= ticks.high
     if halvings:
-        numbers = mixed(ticks.starts + (ticks.ends << _TWIST) + (keys << 2 * _TWIST))
-        chosen &= (numbers >> np.uint64(64 - halvings)) == 0
-    return ticks.low[chosen], ticks.high[chosen], keys[chosen]
+        told = ticks.ends << _TWIST
+        told += ticks.starts
+        if keys is not None:
+            told += keys << 2 * _TWIST
+        chosen &= mixed(told) < np.uint64(1 << (64 - halvings))
+    rows = np.flatnonzero(chosen)
+    return ticks.low[rows], ticks.high[rows], np.zeros(rows.size, np.int64) if keys is None else keys[rows]

@@ -77,7 +77,7 @@ def routed(
     where it is put together again. Slices that are shared need a ``dealing``.
     """
     everywhere = np.arange(rows, dtype=np.int32)
-    buckets = slicing.buckets(np.zeros(rows, np.int64) if keys is None else keys)
+    buckets = np.zeros(rows, np.int64) if keys is None else slicing.buckets(keys)
     if not cuts.bounds:
         return _whole(everywhere, buckets, slicing.tasks)
     assert ticks is not None
