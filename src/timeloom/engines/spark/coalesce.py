@@ -12,9 +12,9 @@ from pyspark.sql import types as T
 from timeloom.engines.spark.columns.faults import answer
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
-from timeloom.engines.spark.sequenced.groups_at_once import sessions_of
 from timeloom.engines.spark.sequenced.one_way import plan_of_groups
 from timeloom.engines.spark.sequenced.rows import SLICE, GroupedRows, Received, Writer
+from timeloom.engines.spark.sequenced.sessions import sessions_of
 from timeloom.engines.spark.sequenced.slice_edges import EdgeTask, Found, SliceTask, joined
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.arrays import from_numpy

@@ -14,7 +14,7 @@ from timeloom.engines.spark.columns.measure_fields import measure_fields
 from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.gaps import uncovered
-from timeloom.engines.spark.sequenced.groups_at_once import buckets_of
+from timeloom.engines.spark.sequenced.bucket_pieces import buckets_of
 from timeloom.engines.spark.sequenced.measures import AggregateTask
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.slices import Slicing
