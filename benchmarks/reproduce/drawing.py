@@ -10,7 +10,11 @@ from benchmarks.reproduce.figures import Axis, Figure
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 COLOURS = ["#1f5fa8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#666666", "#e6ab02", "#17becf"]
-WIDE, NARROW, COLUMNS = 420, 240, 3
+WIDE, NARROW, COLUMNS = 520, 260, 3
+SHOWN = "datum.value"
+PREFIXED = f"abs({SHOWN}) < 1000 ? '~g' : '~s'"
+LEADING = f"round({SHOWN} / pow(10, floor(log({SHOWN}) / LN10 + 0.0001)))"
+"""The first digit of a tick on a logarithmic axis: of many powers of ten only these have a label."""
 
 
 def svg(figure: Figure, points: list[dict[str, Any]], *, labels: bool = True) -> str:
@@ -35,7 +39,7 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
         "scale": {"domain": series, "range": COLOURS[: len(series)]},
         "legend": {"orient": "bottom", "columns": 4, "labelLimit": 260},
     }
-    encoding = {"x": _channel("x", figure.x), "y": _channel("y", figure.y), "color": colour}
+    encoding = {"x": _channel("x", figure.x, shown), "y": _channel("y", figure.y, shown), "color": colour}
     mark = {"type": "line", "point": {"size": 22}, "strokeWidth": 1.6}
     if figure.mark != "line":
         mark = {"type": "bar"}
@@ -56,21 +60,33 @@ def specification(figure: Figure, points: list[dict[str, Any]]) -> dict[str, Any
 
 def _bars(figure: Figure, points: list[dict[str, Any]], series: list[str]) -> dict[str, Any]:
     """Bars side by side. A logarithmic axis has no zero to stand on: bars begin below the least of their panel."""
-    channels: dict[str, Any] = {"x": {**_channel("x", Axis(figure.x.title, named=True)), "sort": None}}
+    channels: dict[str, Any] = {"x": {**_channel("x", Axis(figure.x.title, named=True), points), "sort": None}}
     if figure.mark == "bar" and any(point["series"] != point["x"] for point in points):
         channels["xOffset"] = {"field": "series", "sort": series}
     if figure.y.log:
         for point in points:
             least = min(other["y"] for other in points if other["panel"] == point["panel"])
             point["floor"] = 10.0 ** (math.floor(math.log10(least)) - (math.log10(least) % 1 < 0.1))
-        channels["y"] = {**_channel("y", figure.y), "stack": None}
+        channels["y"] = {**_channel("y", figure.y, points), "stack": None}
         channels["y2"] = {"field": "floor"}
     return channels
 
 
-def _channel(name: str, axis: Axis) -> dict[str, Any]:
+def _channel(name: str, axis: Axis, points: list[dict[str, Any]]) -> dict[str, Any]:
     if axis.named:
         return {"field": name, "type": "nominal", "title": axis.title, "axis": {"labelAngle": -30}}
+    values = [point[name] for point in points if point[name]]
+    told = (
+        f"format({SHOWN}, '~s') + 's'"
+        if axis.title.startswith("seconds") and " or " not in axis.title
+        else f"format({SHOWN}, {PREFIXED})"
+    )
+    ticks: dict[str, Any] = {"labelOverlap": True, "labelExpr": f"{SHOWN} ? {told} : '0'"}
+    if axis.log:
+        many = values and max(values) > 300 * min(values)
+        ticks["labelExpr"] = f"indexof([{'1' if many else '1, 2, 5'}], {LEADING}) < 0 ? '' : {told}"
+        ticks["gridOpacity"] = {"condition": {"test": f"{LEADING} === 1", "value": 1}, "value": 0.2}
+    elif all(value == round(value) for value in values):
+        ticks["tickMinStep"] = 1
     scale = {"type": "log"} if axis.log else {}
-    ticks = {"format": "~s", "labelOverlap": True} if name == "x" else {"format": "~g", "labelOverlap": True}
     return {"field": name, "type": "quantitative", "title": axis.title, "scale": scale, "axis": ticks}

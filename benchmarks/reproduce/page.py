@@ -90,7 +90,7 @@ def _section(figure: Figure, result: dict[str, Any]) -> str:
     rows = [
         f"<tr><td>{html.escape(one['says'])}</td><td>{html.escape(one['paper'])}</td><td>{html.escape(one['measured'])}</td>"
         f"<td>{MARKS[one['grade']]}</td></tr>"
-        for one in result["findings"]
+        for one in sorted(result["findings"], key=lambda one: one["grade"] == "aside")
     ]
     head = "<tr><th>statement</th><th>paper</th><th>measured</th><th></th></tr>"
     checks = "; ".join(result["checks"])

@@ -128,7 +128,7 @@ def both_halves(side: Periods, boxes, *, lazy: bool) -> list[tuple[int, int]]:
     "5.3 times.",
     x=Axis("k"),
     y=Axis("speed-up"),
-    sizes={"tiny": (3_000, (1, 2)), "small": (100_000, (1, 2, 3, 4)), "full": (150_000, (1, 2, 3, 4))},
+    sizes={"tiny": (3_000, (1, 2)), "small": (50_000, (1, 2, 3, 4)), "full": (150_000, (1, 2, 3, 4))},
     learned="The speed-up cannot exceed the number of cores, which the paper had 16 of: what is judged is the share of "
     "that bound. Rows are dealt out in turns, by start; threads run compiled code without the interpreter lock.",
 )

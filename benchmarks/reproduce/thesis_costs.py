@@ -97,7 +97,7 @@ class Maintained:
     "the retroactive one; trees are slower.",
     x=Axis("sys_end"),
     y=Axis("seconds for a batch", log=True),
-    sizes={"tiny": 8_000, "small": 40_000, "full": 300_000},
+    sizes={"tiny": 8_000, "small": 20_000, "full": 300_000},
     learned=LEARNED
     + "A batch is a table of new versions and the ends of earlier ones, for all. BiTL reads its columns and keeps the "
     "rows' times; ours passes the public class, which checks it whole, keeps the table and publishes a state that "
