@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import timeloom as tl
-from timeloom.engines.spark import sliding_windows as engine
 from timeloom.engines.spark.counting.totals import parts_of, total
+from timeloom.engines.spark.windows import plan as engine
 from timeloom.engines.windows.history import read_history
 from timeloom.engines.windows.slides import lay_out
 from timeloom.model.policy import Policy

@@ -71,6 +71,20 @@ def unusable_in_sql(start: str, end: str) -> str:
     return f"{start} IS NULL OR {end} <= {start}"
 
 
+def never_point_in_sql(start: str, raw_start: str, raw_end: str) -> str:
+    """Whether a row that covers no time is invalid where empty periods are points, or may be left out."""
+    return f"{start} IS NULL OR {raw_end} < {raw_start} OR {start} = {MAX_TICK}L"
+
+
+def reason_in_sql(
+    start: str, raw_start: str, raw_end: str, policy: Policy, period: Period, texts: dict[int, str]
+) -> str:
+    """The text, in SQL, for the verdict of an invalid row."""
+    rest = LAST if period.is_instant or policy.empty == "point" else EMPTY
+    reasons = f"WHEN {start} IS NULL THEN {texts[NULL_START]} WHEN {raw_end} < {raw_start} THEN {texts[REVERSED]}"
+    return f"CASE {reasons} ELSE {texts[rest]} END"
+
+
 def outcome(verdict: Verdicts, policy: Policy) -> Verdicts:
     """What becomes of each row."""
     codes = {"error": REFUSED, "drop": DROPPED, "quarantine": QUARANTINED, "point": KEPT}

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame
 
-from timeloom.engines.spark.columns.faults import refused_in_sql, text_in_sql
+from timeloom.engines.spark.columns.faults import text_in_sql, told_in_sql
 from timeloom.engines.spark.columns.instants import FEW
 from timeloom.engines.spark.columns.periods import period_type, period_writer
 from timeloom.engines.spark.columns.ticks import literal, tick_written
@@ -40,18 +40,19 @@ def cut_in_sql(frame: JudgedFrame, request: SplitRequest, lines: Lines) -> DataF
     """The pieces of all rows, with the columns named by position."""
     ticked = frame.rows.selectExpr("*", f"{frame.columns.start} AS {SINCE}", f"{frame.columns.end} AS {UNTIL}")
     begin, end = _regular(lines) if lines.step else _known(lines)
-    cases = []
-    if request.policy.judges:
-        cases.append(f"WHEN {unusable_in_sql(SINCE, UNTIL)} THEN {refused_in_sql(frame)}")
-    if lines.step:
-        cases += [f"WHEN {test} THEN raise_error({text_in_sql(told)})" for test, told in _refused(request, lines)]
-    found = f"CASE {' '.join(cases)} ELSE {begin} END" if cases else begin
+    refused = [(unusable_in_sql(SINCE, UNTIL), told_in_sql(frame))] if request.policy.judges else []
+    refused += _refused(request, lines) if lines.step else []
+    found = begin
+    if refused:
+        told = " ".join(f"WHEN {test} THEN {text}" for test, text in refused)
+        tests = " OR ".join(test for test, _ in refused)
+        found = f"CASE WHEN {tests} THEN raise_error(CASE {told} END) ELSE {begin} END"
     others = [frame.column(name) for name in frame.schema.names if name not in frame.period.columns]
     pieces = ticked.selectExpr(*others, SINCE, UNTIL, f"explode({found}) AS {LINE}")
     if not lines.step:
         pieces = pieces.where(f"{LINE} IS NOT NULL")
     writer = period_writer(frame, wide=False)
-    written = _written(writer, frame, f"greatest({SINCE}, {LINE})", f"least({UNTIL}, {end})")
+    written = _written(writer, frame, f"greatest({SINCE}, {LINE})", f"least({UNTIL}, {end})", ends=bool(lines.step))
     return pieces.selectExpr(*(written.get(name, frame.column(name)) for name in frame.schema.names))
 
 
@@ -76,17 +77,27 @@ def _refused(request: SplitRequest, lines: Lines) -> list[tuple[str, str]]:
     step, origin = lines.step, abs(lines.origin)
     low, high = literal(saturate(MIN_TICK + origin + step)), literal(saturate(MAX_TICK - origin - step))
     return [
-        (f"{UNTIL} = {literal(FOREVER)}", ENDLESS),
-        (f"{SINCE} < {low} OR {UNTIL} > {high}", str(beyond(request.grid.every))),
-        (f"{UNTIL} div {literal(step)} - {SINCE} div {literal(step)} > {MOST}", MANY),
+        (f"{UNTIL} = {literal(FOREVER)}", text_in_sql(ENDLESS)),
+        (f"{SINCE} < {low} OR {UNTIL} > {high}", text_in_sql(str(beyond(request.grid.every)))),
+        (f"{UNTIL} div {literal(step)} - {SINCE} div {literal(step)} > {MOST}", text_in_sql(MANY)),
     ]
 
 
-def _written(writer: PeriodWriter, frame: JudgedFrame, start: str, end: str) -> dict[str, str]:
-    """Ticks as the period columns of a result: in its convention, an open end as its first sentinel or as null."""
+def _written(writer: PeriodWriter, frame: JudgedFrame, start: str, end: str, *, ends: bool) -> dict[str, str]:
+    """Ticks as the period columns of a result, in its convention.
+
+    An open end is its first sentinel or null, unless each piece ``ends``.
+    """
     period, axis, kind = writer.period, writer.type.axis, period_type(writer).simpleString()
     sentinels = frame.columns.kind.sentinels
-    open_end = literal(sentinels[0]) if sentinels else "NULL"
-    ends = f"CASE WHEN {end} = {literal(FOREVER)} THEN {open_end} ELSE {end} - {period.end_shift}L END"
-    ticks = {period.start: f"{start} - {period.start_shift}L", period.end: ends}
+    until = _before(end, period.end_shift)
+    if not ends:
+        open_end = literal(sentinels[0]) if sentinels else "NULL"
+        until = f"CASE WHEN {end} = {literal(FOREVER)} THEN {open_end} ELSE {until} END"
+    ticks = {period.start: _before(start, period.start_shift), period.end: until}
     return {name: f"{tick_written(f'({tick})', axis, kind)} AS {frame.column(name)}" for name, tick in ticks.items()}
+
+
+def _before(tick: str, shift: int) -> str:
+    """A tick without the shift by which it was read."""
+    return f"{tick} - {shift}L" if shift else tick

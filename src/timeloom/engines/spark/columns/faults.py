@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from timeloom.engines.spark.columns.validity import JudgedFrame, merge_rejected
 from timeloom.engines.tables.validity import Admitted as AdmittedTable
@@ -23,6 +24,7 @@ from timeloom.engines.tables.verdicts import (
     faults,
     in_one_task,
     outcome,
+    reason_in_sql,
     reason_texts,
     refusal,
     written,
@@ -120,12 +122,23 @@ def admitted_in_task(table: pa.Table, period: Period, side: str, policy: Policy,
 
 def refused_in_sql(frame: JudgedFrame) -> str:
     """An error for an invalid row, in SQL. It is the first of its task: nobody has seen the others."""
-    reasons = (f"WHEN {verdict} THEN {text_in_sql(text)}" for verdict, text in reason_texts(frame.period).items())
-    columns = map(frame.column, (frame.period.start, frame.period.end))
-    found = [f"CASE {frame.verdict} {' '.join(reasons)} END", *(f"CAST({name} AS STRING)" for name in columns)]
-    told = refusal("at least 1 row", frame.side, f"1 where {{}} ({written('{}', '{}')})").split("{}")
-    parts = (f"{text_in_sql(text)}, coalesce({value}, 'null')" for text, value in zip(told, found, strict=False))
-    return f"raise_error(concat({', '.join(parts)}, {text_in_sql(told[-1])}))"
+    return f"raise_error({told_in_sql(frame)})"
+
+
+def told_in_sql(frame: JudgedFrame) -> str:
+    """What is told of an invalid row, in SQL."""
+    period, ticks = frame.period, frame.columns
+    texts = {verdict: text_in_sql(text) for verdict, text in reason_texts(period).items()}
+    reason = reason_in_sql(ticks.start, ticks.raw_start, ticks.raw_end, frame.policy, period, texts)
+    shown = [_shown(frame, name) for name in (period.start, period.end)]
+    told = refusal("at least 1 row", frame.side, f"1 where %s ({written('%s', '%s')})")
+    return f"format_string({text_in_sql(told)}, {', '.join([reason, *shown])})"
+
+
+def _shown(frame: JudgedFrame, name: str) -> str:
+    """A column as it is shown, in SQL; whole numbers need no cast."""
+    column = frame.column(name)
+    return column if isinstance(frame.schema[name].dataType, T.LongType) else f"CAST({column} AS STRING)"
 
 
 def text_in_sql(text: str) -> str:

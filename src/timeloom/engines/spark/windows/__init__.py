@@ -1,0 +1,1 @@
+"""Windows that slide over two axes of time, by tasks."""
