@@ -104,7 +104,8 @@ class Statistics:
             begun[follows] = (starts + lengths)[np.flatnonzero(follows) - 1]
             begun = np.minimum(begun, self.domain - lengths)
             links += distinct(np.concatenate([begun, begun + lengths])).size - self.points
-        return begun, begun + lengths
+        order = random.permutation(self.rows)
+        return begun[order], (begun + lengths)[order]
 
 
 def _exponential(at: np.ndarray, low: float, high: float, mean: float) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.reproduce.drawing import svg
 from benchmarks.reproduce.figures import PAPERS, Figure
 from benchmarks.reproduce.page import reason
+from benchmarks.reproduce.reasons import why
 from benchmarks.reproduce.registry import figures
 
 BEGIN, END = "<!-- a run: written by --evidence -->", "<!-- end of the run -->"
@@ -74,5 +75,10 @@ def summary(rows: Rows, machine: dict[str, Any], scale: str) -> str:
 
 
 def _line(figure: Figure, row: dict[str, Any]) -> str:
-    cells = figure.number, figure.title, row["verdict"], row["reason"], row["measured"], f"`{row['code'][:STATE]}`"
+    told = " ".join(filter(None, (_ended(row["reason"]), why(figure.name, row["verdict"]))))
+    cells = figure.number, figure.title, row["verdict"], told, row["measured"], f"`{row['code'][:STATE]}`"
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _ended(reason: str) -> str:
+    return reason if reason.endswith(".") else f"{reason}."

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.reproduce.drawing import svg
 from benchmarks.reproduce.figures import PAPERS, Figure
+from benchmarks.reproduce.reasons import why
 from benchmarks.reproduce.rule import HOLDING
 
 STYLE = (Path(__file__).parent / "report.css").read_text()
@@ -94,6 +95,7 @@ def _section(figure: Figure, result: dict[str, Any]) -> str:
     ]
     head = "<tr><th>statement</th><th>paper</th><th>measured</th><th></th></tr>"
     checks = "; ".join(result["checks"])
+    because = why(figure.name, result["verdict"])
     told = [f"Checked before: {checks}." if checks else "", result["reason"], figure.learned]
     return "\n".join(
         [
@@ -101,6 +103,7 @@ def _section(figure: Figure, result: dict[str, Any]) -> str:
             f"<p>{html.escape(figure.statement)}</p>",
             svg(figure, result["points"]),
             f"<table class='findings'>{head}{''.join(rows)}</table>" if rows else "",
+            f"<p><b>Why in part:</b> {html.escape(because)}</p>" if because else "",
             *(f"<p class='quiet'>{html.escape(text)}</p>" for text in told if text),
             f"<p class='quiet'><code>{html.escape(figure.command(result['scale']))}</code> ({result['spent']} s)</p>",
         ]

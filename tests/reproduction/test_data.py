@@ -55,6 +55,13 @@ def test_lengths_have_a_long_tail(name):
     assert (lengths > 3 * wanted.mean).mean() > 0.01
 
 
+@pytest.mark.parametrize("table", TABLES, ids=lambda one: one.name)
+def test_rows_come_in_no_order(table):
+    """Nobody who sorts finds the work done."""
+    starts, _ = table.scaled(20_000).draw()
+    assert 0.4 < (np.diff(starts) >= 0).mean() < 0.65
+
+
 def test_starts_of_the_incumbents_cluster():
     starts, _ = SWEEPING["inc"].draw()
     together = np.unique(starts, return_counts=True)[1]

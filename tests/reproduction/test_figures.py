@@ -1,16 +1,19 @@
 """Every experiment runs, checks its answers, and is told in the report."""
 
+import html
 import json
 import math
 import re
 import xml.etree.ElementTree
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from benchmarks.reproduce import drawing, evidence, page
 from benchmarks.reproduce.contest import AnswersDifferError, Contest
 from benchmarks.reproduce.figures import PAPERS, SCALES, Record
 from benchmarks.reproduce.machine import machine
+from benchmarks.reproduce.reasons import WHY
 from benchmarks.reproduce.registry import chosen, figures
 from benchmarks.reproduce.rule import grade_of, grade_of_growth
 from benchmarks.reproduce.running import imported, kept, measure, run_all
@@ -124,6 +127,25 @@ def test_the_page_of_evidence_has_the_last_run_only(tmp_path):
     assert text.startswith("before")
     assert text.endswith("after\n")
     assert "| example | Comparisons in the running example | confirmed |" in text
+
+
+def test_every_row_of_the_evidence_that_is_in_part_says_why():
+    rows = evidence.known_rows(Path("docs/evidence/run.json"), "full")
+    names = {figure.name for figure in FIGURES}
+    assert set(rows) == names
+    assert set(WHY) <= names
+    assert [name for name, row in rows.items() if row["verdict"] != "confirmed" and not row["reason"]] == []
+    assert [name for name, row in rows.items() if "in part" in row["verdict"] and name not in WHY] == []
+
+
+def test_the_reason_in_words_is_told_in_the_page_and_in_the_evidence(tmp_path):
+    (figure,) = chosen("sweeping", "14")
+    record = Record()
+    record.judge("factor", "theirs / ours", "10 x", 2, 10)
+    result = {**measure(chosen("dip", "example")[0], "tiny"), **record.as_json()}
+    assert WHY[figure.name] in evidence_of(tmp_path, figure, result)
+    assert html.escape(WHY[figure.name]) in page.page([(figure, result)], {"python": "3"}, "tiny")
+    assert WHY[figure.name] not in evidence_of(tmp_path, figure, {**result, "verdict": "confirmed"})
 
 
 def test_unknown_figures_are_refused_with_what_there_is():
