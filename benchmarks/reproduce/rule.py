@@ -16,10 +16,9 @@ conceded   a rival is ahead of the paper's own     from 1 on     (below 1: bette
 little     a part of its own method gains little   up to 1.5     (above: better)
 =========  ======================================  ============  ====================
 
-What is near another cost may be below it. The last two kinds are limits that a paper sets to its own method: where
-ours is ahead of a rival that was to be ahead of it, or gains more than it was to, the statement counts as one that
-holds, and the reason tells it: "better than stated". A part that loses more than the level allows goes against what is
-said of it.
+What is near another cost may be below it. The last two kinds are limits that a paper sets to its own method: where ours
+is ahead of a rival that was to be ahead of it, or gains more than it was to, the statement counts as one that holds,
+and the reason tells it: "better than stated". A part that loses by more than 1.5 goes against what is said of it.
 """
 
 from typing import Literal
