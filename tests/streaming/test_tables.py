@@ -1,6 +1,7 @@
 """The streaming join on tables: types, ids, reasons, and the same pairs as the batch join."""
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -201,3 +202,31 @@ def test_equals_the_batch_join(name, left, right, cut):
     pairs = [(int(row["left_id"][4:]), int(row["right_id"][4:])) for table in results for row in table.to_pylist()]
     assert sorted(pairs) == join_pairs(left, right, RELATIONS[name])
     assert join.take_rejected().num_rows == 0
+
+
+def test_instants_between_and_beyond_the_values_of_a_column():
+    """A row of seconds that nobody has met is alone one microsecond before its end; a delta leads out of eight bits."""
+    seconds = pa.timestamp("s")
+    row = pa.table({"id": [1], "start": pa.array([0], seconds), "end": pa.array([8], seconds)})
+    join = StreamJoin("intersects", how="anti", left="start")
+    alone = join.push(row, None, until=datetime(1970, 1, 1, 0, 0, 9))
+    assert alone["at"].to_pylist() == [datetime(1970, 1, 1, 0, 0, 7, 999999)]
+    assert alone["at"].type == join.close()["at"].type == pa.timestamp("us")
+    small = pa.table({"id": [1], "start": pa.array([1], pa.uint8()), "end": pa.array([254], pa.uint8())})
+    alone = StreamJoin("iseql.before", how="anti", left="start", delta=5).push(small, None, until=300)
+    assert (alone["at"].to_pylist(), alone["at"].type) == ([259], pa.int64())
+
+
+def test_times_keep_their_type_and_a_refused_table_changes_nothing():
+    join, micro = StreamJoin("intersects"), pa.timestamp("us")
+    at = partial(pa.array, type=pa.timestamp("s"))
+    join.push(pa.table({"id": [1], "time": at([3]), "event": [True]}), None, until=datetime(1970, 1, 1, 0, 0, 4))
+    before = join.tally
+    finer = pa.table({"id": [1], "time": pa.array([9_000_001], micro), "event": [False]})
+    with pytest.raises(InvalidInputError, match=r"were timestamp\[s\] and are timestamp\[us\] now; keep one type"):
+        join.push(finer, None)
+    assert join.tally == before
+    right = pa.table({"id": [7, 8], "time": pa.array([5_000_001, 1], micro), "event": [True, True]})
+    pairs = join.push(None, right, until=datetime(1970, 1, 1, 0, 0, 6))
+    assert pairs["at"].to_pylist() == [datetime(1970, 1, 1, 0, 0, 5, 1)]
+    assert join.take_rejected()["time"].to_pylist() == ["1970-01-01 00:00:00.000001"]

@@ -25,7 +25,7 @@ class JoinPage(SharedState):
 
     def __init__(self, plan: Plan, query: str) -> None:
         super().__init__(plan.join, plan.integers)
-        self._query = query
+        self._plan, self._query = plan, query
 
     @property
     def next_instant(self) -> int:
@@ -47,9 +47,15 @@ class JoinPage(SharedState):
         arrays, known = self.dump()
         return VERSION, seal(arrays, self._query, known), known
 
-    def keep_keys(self, bits: int, value: int) -> None:
-        """Forget the keys whose hashes do not have this value in these bits."""
-        self.keep_only((hashes(self.keys) & bits) == value)
+    def divided(self, bits: int, values: Sequence[int]) -> "list[JoinPage]":
+        """For each of these values the state of the keys whose hashes have it in these bits."""
+        stored, parts = self.write(), []
+        for value in values:
+            part = JoinPage(self._plan, self._query)
+            part.read(*stored)
+            part.keep_only((hashes(part.keys) & bits) == value)
+            parts.append(part)
+        return parts
 
 
 class JoinTask:

@@ -1,12 +1,12 @@
 """The states of a bucket of keys in RocksDB: few pages, each with the keys that share it.
 
 Each read and each write of a state is a message to the JVM, whatever its size up to some hundred kilobytes: keys that
-share a page share these. A bucket begins with one page; once pages are large, there are twice as many, so that a
+share a page share these. A bucket begins with one page; once pages are large, there are more of them, so that a
 micro-batch that touches few of very many keys does not read and write all of them.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ DIRECTORY = -1
 """The page that says when each of the others has something to do; a bucket with one page has none."""
 
 LARGE = 1 << 18
-"""Bytes of a page from which on a bucket gets twice as many pages, if the page has keys to give away."""
+"""Bytes of a page from which on a bucket gets more pages, if the page has keys to give away."""
 
 
 class Page(Protocol):
@@ -46,8 +46,8 @@ class Page(Protocol):
     def beside_largest(self) -> float:
         """Once it is written: the share of rows that are not of the key that has the most."""
 
-    def keep_keys(self, bits: int, value: int) -> None:
-        """Forget the keys whose hashes do not have this value in these bits."""
+    def divided(self, bits: int, values: Sequence[int]) -> Sequence[Self]:
+        """For each of these values the state of the keys whose hashes have it in these bits; this one is over then."""
 
 
 P = TypeVar("P", bound=Page)
@@ -67,7 +67,8 @@ class Pages(Generic[P]):
         found = self._state.getValue((DIRECTORY,))
         self._dues = np.array([FOREVER]) if found is None else _directory(self._arrays(found))
         self._written = self._dues.copy() if found is not None else None
-        self._crowded, self._unread, self._is_earlier = False, found is None, False
+        self._unread, self._is_earlier = found is None, False
+        self._times, self._large = 1, dict[int, P]()
 
     @property
     def count(self) -> int:
@@ -102,35 +103,41 @@ class Pages(Generic[P]):
         return state
 
     def save(self, page: int, state: P) -> None:
-        """Write a page, or drop it if there is nothing to keep."""
-        self._dues[page] = FOREVER if state.is_idle else state.next_instant
+        """Write a page, or drop it if there is nothing to keep; a large one is divided in the end."""
         if self._is_earlier:
             self._states.earlier.clear()
             self._is_earlier = False
-        if state.is_idle:
+        stored = None if state.is_idle else state.write()
+        size = 0 if stored is None else len(stored[1]) + len(stored[2])
+        movable = int(size * state.beside_largest) if size > LARGE else 0
+        if movable > LARGE // 2:
+            self._times, self._large[page] = max(self._times, 2, 1 << (movable // LARGE).bit_length()), state
+        else:
+            self._put(page, state, stored)
+
+    def _put(self, page: int, state: P, stored: tuple[int, bytes, str] | None) -> None:
+        self._dues[page] = FOREVER if stored is None else state.next_instant
+        if stored is None:
             self._state.removeKey((page,))
-            return
-        stored = state.write()
-        self._state.updateValue((page,), stored)
-        size = len(stored[1]) + len(stored[2])
-        self._crowded = self._crowded or (size > LARGE and size * state.beside_largest > LARGE // 2)
+        else:
+            self._state.updateValue((page,), stored)
 
     def close(self) -> None:
         """Write when pages have something to do; more pages, if one is large and not for a single key."""
-        if self._crowded:
-            self._double()
+        if self._large:
+            self._divide()
         if self._dues.size > 1 and (self._written is None or not np.array_equal(self._dues, self._written)):
             self._state.updateValue((DIRECTORY,), (VERSION, seal([self._dues], self._query), ""))
 
-    def _double(self) -> None:
-        """Give each page half of its keys to a new one: those whose hash says so with one bit more."""
-        pages = self.count
-        self._dues = np.concatenate([self._dues, np.full(pages, FOREVER)])
-        for page in range(pages):
-            halves = self.load(page), self.load(page)
-            for half, state in zip((page, page + pages), halves, strict=True):
-                state.keep_keys(2 * pages - 1, half)
-                self.save(half, state)
+    def _divide(self) -> None:
+        """Let each page give keys to new ones, as their hashes say with more bits: once, however large a page is."""
+        before, large, pages = self.count, self._large, self.count * self._times
+        self._dues = np.concatenate([self._dues, np.full(pages - before, FOREVER)])
+        for page in range(before):
+            state = large.pop(page, None) or self.load(page)
+            numbers = range(page, pages, before)
+            for number, part in zip(numbers, state.divided(pages - 1, numbers), strict=True):
+                self._put(number, part, None if part.is_idle else part.write())
 
     def _arrays(self, found: tuple[Any, ...]) -> list[Numbers]:
         """The arrays in a state, if it is one of this query."""

@@ -217,7 +217,15 @@ class StreamJoin(Guarded):
 
     def _read(self, number: int, frame: object) -> Reading:
         """Read a table; nothing of it counts before both sides have been read."""
-        return read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
+        reading = read(frame, self.columns, self.arrivals[number], self.names[number], self.keys)
+        known = self._types[number]
+        if known is not None and not reading.type.arrow.equals(known.arrow):
+            same_axis(known, reading.type)
+            was, now = known.arrow, reading.type.arrow
+            raise InvalidInputError(
+                f"the times of the {SIDES[number]} side were {was} and are {now} now; keep one type"
+            )
+        return reading
 
     def _payload_of(self, side: int, reading: Reading | None) -> tuple[str, ...] | None:
         """The columns that the tables of a side have beside its events; the first one decides."""
@@ -276,9 +284,10 @@ class StreamJoin(Guarded):
         self._rejected.append(pa.table({"side": side, "id": ids, "time": times, "reason": reasons}))
 
     def _refuse(self, refused: Refused) -> None:
-        assert self.type is not None
+        kind = self._types[refused.side] or self.type
+        assert kind is not None
         ids = self.names[refused.side].values(refused.events.ids).cast(pa.string())
-        times = self.type.to_arrow(refused.events.times).cast(pa.string())
+        times = kind.to_arrow(refused.events.times).cast(pa.string())
         self._reject(refused.side, ids, times, refused.verdicts)
 
     def _answer(self, certain: list[Keyed]) -> pa.Table:
@@ -312,7 +321,7 @@ class StreamJoin(Guarded):
             columns[name] = self._ids(side, rows, found.alone(1 - side))
         kind = self.type or TimeType.of(pa.int64(), "time", "left")
         is_open = found.instants == FOREVER if found.instants.size and found.instants.max() == FOREVER else None
-        columns["at"] = kind.to_arrow(found.instants, is_open)
+        columns["at"] = kind.for_instants().to_arrow(found.instants, is_open)
         for name, source in self.wanted.layout(*self._payload).chosen.items():
             columns[name] = pa.nulls(found.instants.size) if positions is None else self._column(source, positions)
         return pa.table(columns)

@@ -144,3 +144,14 @@ def test_equal_keys_have_one_hash():
     assert all(np.array_equal(found[0], other) for other in found[1:])
     assert len(set(found[0].tolist())) == 4
     assert hashes([], (), 3).tolist() == [0, 0, 0]
+
+
+def test_a_page_that_is_much_too_large_is_divided_once(monkeypatch):
+    """Keys that come together are spread over as many pages as they need, each of which is written once."""
+    monkeypatch.setattr(pages, "LARGE", 1 << 14)
+    store, keys = ResultStore(), [f"key {row}" for row in range(2000)]
+    store.run("count", [(0, key, 1, 5, True) for key in keys], 0)
+    written = {page[0]: len(body) for (_, page), (_, body, _) in store.values.items() if page[0] >= 0}
+    assert len(written) in (8, 16)
+    assert max(written.values()) < 1 << 14
+    assert store.messages <= len(written) + 4

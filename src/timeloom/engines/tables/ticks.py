@@ -76,6 +76,10 @@ class TimeType:
         """This type, in a unit that can write every tick."""
         return self if self.grain == 1 else TimeType(self.axis, pa.timestamp("us", self.arrow.tz))
 
+    def for_instants(self) -> "TimeType":
+        """A type for instants that follow from values of this one, which may lie between or beyond them."""
+        return TimeType(self.axis, pa.int64()) if self.axis is Axis.INTEGER else self.finest()
+
     def to_arrow(self, ticks: Ticks, null: NDArray[np.bool_] | None = None, column: str | None = None) -> pa.Array:
         """Write ticks as a column of this type; rows marked null become null. Ticks that do not fit are an error."""
         ticks = ticks if null is None else np.where(null, 0, ticks)

@@ -225,7 +225,7 @@ class FinalStream(Guarded):
         for role, refused in self.refused:
             columns = {name: refused.table[name] for name in role.keys if name in result.column_names}
             columns[self.id_column(role)] = refused.table[role.columns.id]
-            columns["at"] = self._type.finest().to_arrow(refused.times, refused.timeless)
+            columns["at"] = self._type.for_instants().to_arrow(refused.times, refused.timeless)
             columns["reason"] = pa.array([REASONS[verdict] for verdict in refused.verdicts], pa.string())
             parts.append(pa.table(columns))
         self.refused = []
@@ -252,7 +252,7 @@ class FinalStream(Guarded):
         """A table of results, with the instants at which they became final; none for those of the end of all time."""
         ever = step.instants == FOREVER
         return pa.table(
-            {**step.columns, "at": self._type.finest().to_arrow(step.instants, ever if ever.any() else None)}
+            {**step.columns, "at": self._type.for_instants().to_arrow(step.instants, ever if ever.any() else None)}
         )
 
     def _final(self, streams: list[StreamRows], complete: int) -> Step:

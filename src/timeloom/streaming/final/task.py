@@ -4,6 +4,7 @@ import copy
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,23 +50,30 @@ class FinalPage:
     @property
     def beside_largest(self) -> float:
         """The share of rows that are not of the key that has the most."""
-        parts = [self._hashes(rows) for rows in self.stream.streams if rows is not None]
-        found = np.concatenate([np.empty(0, np.int64), *(each for part in parts for each in part)])
+        found = np.concatenate([np.empty(0, np.int64), *(each for part in self._hashes for each in part)])
         _, counts = np.unique(found, return_counts=True)
         return 1 - float(counts.max()) / found.size if found.size else 0.0
 
-    def keep_keys(self, bits: int, value: int) -> None:
-        """Forget the keys whose hashes do not have this value in these bits."""
-        stream = self.stream
-        held = 0
-        for at, rows in enumerate(stream.streams):
-            if rows is not None:
-                live, waiting, opened = ((hashes & bits) == value for hashes in self._hashes(rows))
-                stream.streams[at] = _only(rows, live, waiting, opened)
-                held += int(waiting.sum())
-        stream.counts = [held, 0, 0]
+    def divided(self, bits: int, values: Sequence[int]) -> "list[FinalPage]":
+        """For each of these values the state of the keys whose hashes have it in these bits."""
+        return [FinalPage(self._part(bits, value), self.kinds) for value in values]
 
-    def _hashes(self, rows: StreamRows) -> tuple[Numbers, Numbers, Numbers]:
+    def _part(self, bits: int, value: int) -> FinalStream:
+        part, hashed, held = _fresh(self.stream), iter(self._hashes), 0
+        for at, rows in enumerate(part.streams):
+            if rows is not None:
+                live, waiting, opened = ((some & bits) == value for some in next(hashed))
+                part.streams[at] = _only(rows, live, waiting, opened)
+                held += int(waiting.sum())
+        part.counts = [held, 0, 0]
+        return part
+
+    @cached_property
+    def _hashes(self) -> list[tuple[Numbers, Numbers, Numbers]]:
+        """Once nothing changes any more: the hashes of each stream's keys."""
+        return [self._hashes_of(rows) for rows in self.stream.streams if rows is not None]
+
+    def _hashes_of(self, rows: StreamRows) -> tuple[Numbers, Numbers, Numbers]:
         """The hashes of the keys of live rows, of held events, and of open ids."""
         keys, opened = rows.role.keys, opened_table(rows).columns[:-1]
         live, held = ([table[name] for name in keys] for table in (rows.live.table, rows.held.table))
