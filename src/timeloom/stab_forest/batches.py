@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from timeloom.engines.resources.threads import SMALL, chunks, cores, in_parallel, worth
+from timeloom.engines.resources.threads import chunks, cores, in_parallel, worth
 from timeloom.kernels.order import Ticks, in_order, sealed, sort
 from timeloom.kernels.stab_forest.layout import EVENTS
 from timeloom.kernels.stab_forest.listing import add_runs, answered, hand_out, place
@@ -21,8 +21,14 @@ STARTED, LASTING = (MIN_TICK, MAX_TICK, MIN_TICK, -1), (1, MAX_TICK, MIN_TICK, M
 MANY = 16
 """So many events are sorted in the time that the index takes for one count."""
 
-STEP = 32
-"""Reaching an instant through the index takes as long as reading so many events."""
+BEGUN, STEP = 4, 32
+"""An instant takes as long as reading so many events, before any is read; reaching it through the index so many."""
+
+MANY_STEPS = 100_000
+"""Reading so many events takes longer than having a second thread begin."""
+
+COPIES = 32
+"""So many positions are copied in the time that handing out one takes."""
 
 IN_ORDER = np.zeros(0, np.int32)
 """Where instants came from that are in order, and the ids of events that have none but their positions."""
@@ -104,12 +110,13 @@ def _listed(index: EventIndex, ts: Ticks, ends: Ticks | None, c: int) -> Answers
     out = np.empty(place(offsets), np.int64)
     ids = IN_ORDER if index.ids is None else index.ids
     hand = partial(hand_out, rows, *runs, offsets, ids, out)
-    in_parallel([partial(hand, *page) for page in pages], worth(cores(), out.size))
+    copied = not rows.size and ends is None and not ids.size
+    in_parallel([partial(hand, *page) for page in pages], worth(cores(), out.size // (COPIES if copied else 1)))
     return offsets, out
 
 
 def _parts(index: EventIndex, instants: int) -> list[tuple[int, int]]:
     """Cut instants into a range for each core that is worth it: a step reads events up to the next, or the index."""
-    steps = instants * (1 + min(STEP, len(index) // instants))
-    parts = max(1, min(cores(), steps // SMALL, instants))
+    steps = instants * (BEGUN + min(STEP, len(index) // instants))
+    parts = max(1, min(cores(), steps // MANY_STEPS, instants))
     return list(pairwise(instants * part // parts for part in range(parts + 1)))
