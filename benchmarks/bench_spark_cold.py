@@ -2,8 +2,9 @@
 
 Every measurement is a process of its own, with a session that has run nothing but the reading of schemas. Time counts
 from the import of Timeloom to the last row; the session itself is there already. Beside the times stand counts that do
-not depend on the machine: calls to the JVM while the plan is made, jobs, stages and tasks. Two floors are tasks that
-do nothing with the same rows, against reading these: no plan whose rows go to a fresh Python worker takes less.
+not depend on the machine: calls to the JVM while the plan is made, jobs, stages and tasks. The floor beside a ratio is
+that of the same rows sent to tasks that do nothing, against the same SQL: no plan whose rows go to a fresh Python
+worker takes less. Two cases of their own are such tasks against reading their rows.
 """
 
 import argparse
@@ -25,10 +26,10 @@ from rich.table import Table
 
 from benchmarks.data.uniform import uniform
 
-OURS, THEIRS = "ours", "theirs"
+OURS, THEIRS, FLOOR = "ours", "theirs", "floor"
 
 COUNTS = ("calls", "jobs", "stages", "tasks")
-COLUMNS = ("first", "ratio", "third", "ratio", "JVM calls", "jobs", "stages", "tasks")
+COLUMNS = ("first", "ratio", "floor", "third", "ratio", "JVM calls", "jobs", "stages", "tasks")
 STEPS = ("import", "plan", "run", "driver", "jvm", "workers")
 """What a first call does in turn, and who does it."""
 
@@ -55,6 +56,7 @@ def measured(case: str, who: str, folder: str, check: bool) -> dict[str, Any]:
 
     spark = session(tempfile.mkdtemp(dir=folder))
     left, right = (spark.read.parquet(f"{folder}/{side}") for side in ("left", "right"))
+    rows = sum(pq.read_metadata(part).num_rows for part in Path(folder, "left").glob("*.parquet"))
     spent = processor_seconds()
     began = time.perf_counter()
     imported = began
@@ -64,6 +66,8 @@ def measured(case: str, who: str, folder: str, check: bool) -> dict[str, Any]:
 
             imported = time.perf_counter()
             frame = CASES[case].ours(tl, left, right)
+        elif who == FLOOR:
+            frame = CASES[case].floor(left, right, rows)
         else:
             frame = CASES[case].theirs(left, right)
     planned = time.perf_counter()
@@ -97,6 +101,13 @@ def in_process(case: str, who: str, folder: Path, check: bool) -> dict[str, Any]
     return answer
 
 
+def sides_of(case: str) -> tuple[str, ...]:
+    """What is measured of a case: the verb, the SQL, and tasks that do nothing, if it has any."""
+    from benchmarks.spark_cold_cases import CASES
+
+    return (OURS, THEIRS, FLOOR) if CASES[case].sent else (OURS, THEIRS)
+
+
 class Campaign:
     """Measurements, each of which is kept in a file as soon as it is known: one that was stopped goes on from there."""
 
@@ -111,9 +122,9 @@ class Campaign:
 
     def measure(self, case: str, rows: int, folder: Path, turns: int) -> None:
         """Both sides in turns, as often as is missing; the answers are checked first."""
-        for who in (OURS, THEIRS):
+        for who in sides_of(case):
             if len(self.of(case, rows, who)) < turns:
-                found = in_process(case, who, folder, check=not self.of(case, rows, who))
+                found = in_process(case, who, folder, check=who != FLOOR and not self.of(case, rows, who))
                 self.known.append({"case": case, "rows": rows, "who": who, **found})
                 if self.file is not None:
                     with self.file.open("a") as kept:
@@ -123,7 +134,7 @@ class Campaign:
 
     def medians(self, case: str, rows: int) -> dict[str, dict[str, Any]]:
         """Medians of times, and the counts of the first run."""
-        sides = {who: self.of(case, rows, who) for who in (OURS, THEIRS)}
+        sides = {who: self.of(case, rows, who) for who in sides_of(case)}
         return {
             who: found[0] | {name: statistics.median(one[name] for one in found) for name in ("total", "again", *STEPS)}
             for who, found in sides.items()
@@ -169,7 +180,8 @@ def main() -> None:
 def shown(found: dict[str, dict[str, Any]]) -> list[str]:
     """The cells of a line."""
     ratios = {name: f"{found[OURS][name] / found[THEIRS][name]:.2f} x" for name in ("total", "again")}
-    times = [both(found, "total"), ratios["total"], both(found, "again"), ratios["again"]]
+    floor = f"{found[FLOOR]['total'] / found[THEIRS]['total']:.2f} x" if FLOOR in found else ""
+    times = [both(found, "total"), ratios["total"], floor, both(found, "again"), ratios["again"]]
     return [*times, *(both(found, name) for name in COUNTS)]
 
 

@@ -1,6 +1,7 @@
 """What a fresh session is asked for first: each verb, and the SQL that users write for it."""
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 Frames = tuple[DataFrame, DataFrame]
 WIDTH = 80
 """A good width of bins for the rows of the benchmark."""
+
+FEW, CORES = 10**5, 2
+"""Up to so many rows one task takes a table, and more are shared by the tasks that run at once."""
 
 EVENTS = (
     "WITH events AS (SELECT start AS t, 1L AS d, price AS p FROM left_rows "
@@ -80,11 +84,20 @@ WINDOWS = (
 
 
 class Case(NamedTuple):
-    """A verb's call, what users write for it, and the columns by which both results are compared."""
+    """A verb's call, what users write for it, and the columns by which both results are compared.
+
+    ``sent`` are the columns of each table that a plan with tasks in Python must send to these; none if it needs none.
+    """
 
     ours: Callable[[Any, DataFrame, DataFrame], DataFrame]
     theirs: Callable[[DataFrame, DataFrame], DataFrame]
     columns: str
+    sent: tuple[str, ...] = ()
+
+    def floor(self, left: DataFrame, right: DataFrame, rows: int) -> DataFrame:
+        """The same rows sent to tasks that do nothing: one, or as many as run at once, behind an exchange."""
+        tables = [side.select(*names.split(", ")) for side, names in zip((left, right), self.sent, strict=False)]
+        return unchanged(reduce(lambda one, other: one.unionAll(other), tables), 1 if rows <= FEW else CORES)
 
 
 def binned(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -134,13 +147,13 @@ def stacked(left: DataFrame, right: DataFrame) -> DataFrame:
     return left.select("rid", "start", "end").unionAll(right.select("sid", "start", "end"))
 
 
-def unchanged(rows: DataFrame) -> DataFrame:
-    """The rows through one task of Python that does nothing: what no plan with a task can be below."""
+def unchanged(rows: DataFrame, tasks: int = 1) -> DataFrame:
+    """The rows through tasks of Python that do nothing: what no plan with tasks can be below."""
 
     def passed(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":  # sent by value: imports nothing
         yield from batches
 
-    return rows.coalesce(1).mapInArrow(passed, rows.schema)
+    return (rows.coalesce(1) if tasks == 1 else rows.repartition(tasks)).mapInArrow(passed, rows.schema)
 
 
 def query(text: str) -> Callable[[DataFrame, DataFrame], DataFrame]:
@@ -165,14 +178,19 @@ CASES = {
         lambda tl, left, right: tl.join(left, right, columns=["rid", "sid"]),
         lambda left, right: binned(left, right).select("rid", "sid"),
         "rid, sid",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "join in slices": Case(
         lambda tl, left, right: tl.join(left, right, columns=["rid", "sid"], strategy="slices"),
         lambda left, right: binned(left, right).select("rid", "sid"),
         "rid, sid",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "join on a key": Case(
-        lambda tl, left, right: tl.join(left, right, on="key", columns=["rid", "sid"]), keyed, "rid, sid"
+        lambda tl, left, right: tl.join(left, right, on="key", columns=["rid", "sid"]),
+        keyed,
+        "rid, sid",
+        sent=("rid, key, start, end", "sid, key, start, end"),
     ),
     "temporal_join": Case(
         lambda tl, left, right: tl.temporal_join(left.drop("key", "price"), right.drop("key", "price")),
@@ -180,22 +198,33 @@ CASES = {
             "rid", "sid", "greatest(r_start, s_start) AS start", "least(r_end, s_end) AS end"
         ),
         "rid, sid, start, end",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "count_join": Case(
-        lambda tl, left, right: tl.count_join(left, right).select("rid", "count"), counted, "rid, count"
+        lambda tl, left, right: tl.count_join(left, right).select("rid", "count"),
+        counted,
+        "rid, count",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "top_k": Case(
         lambda tl, left, right: tl.top_k(left, right, 10).select("count"),
         lambda left, right: counted(left, right).orderBy("count", ascending=False).limit(10).select("count"),
         "count",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "temporal_aggregate": Case(
         lambda tl, left, right: tl.temporal_aggregate(left, {"n": "count", "total": ("price", "sum")}),
         query(EVENTS),
         "start, end, n, total",
+        sent=("start, end, price",),
     ),
-    "coalesce": Case(lambda tl, left, right: tl.coalesce(left, by="key"), query(ISLANDS), "key, start, end"),
-    "gaps": Case(lambda tl, left, right: tl.gaps(left), query(HOLES), "start, end"),
+    "coalesce": Case(
+        lambda tl, left, right: tl.coalesce(left, by="key"),
+        query(ISLANDS),
+        "key, start, end",
+        sent=("key, start, end",),
+    ),
+    "gaps": Case(lambda tl, left, right: tl.gaps(left), query(HOLES), "start, end", sent=("start, end",)),
     "split": Case(
         lambda tl, left, right: tl.split(left.select("rid", "start", "end"), every=50),
         query(PIECES),
@@ -205,23 +234,32 @@ CASES = {
         lambda tl, left, right: tl.nearest(left, right, direction="backward", columns=["rid", "distance"]),
         query(BEFORE),
         "rid, distance",
+        sent=("rid, start, end", "sid, start, end"),
     ),
     "temporal_antijoin": Case(
         lambda tl, left, right: tl.temporal_antijoin(left, right, on="key").select("rid", "start", "end"),
         query(ALONE),
         "rid, start, end",
+        sent=("rid, key, start, end", "sid, key, start, end"),
     ),
     "temporal_union": Case(
         lambda tl, left, right: tl.temporal_union(*(side.select("key", "start", "end") for side in (left, right))),
         query(EITHER),
         "key, start, end",
+        sent=("key, start, end", "key, start, end"),
     ),
     "lanes": Case(
         lambda tl, left, right: tl.lanes(left, by="key").groupBy("key").agg({"lane": "max"}).toDF("key", "lanes"),
         laid_out,
         "key, lanes",
+        sent=("key, start, end",),
     ),
-    "check": Case(lambda tl, left, right: tl.check(left, by="key").select("key").distinct(), query(OVERLAPPING), "key"),
+    "check": Case(
+        lambda tl, left, right: tl.check(left, by="key").select("key").distinct(),
+        query(OVERLAPPING),
+        "key",
+        sent=("key, start, end",),
+    ),
     "pattern": Case(
         lambda tl, left, right: tl.pattern(
             {"a": left, "b": right, "c": right},
@@ -231,6 +269,7 @@ CASES = {
         ),
         query(THREE),
         "a_rid, b_sid, c_sid",
+        sent=("rid, key, start, end", "sid, key, start, end"),
     ),
     "sliding_windows": Case(
         lambda tl, left, right: tl.sliding_windows(
@@ -255,5 +294,6 @@ CASES = {
         ).select("rid", "sid"),
         query(LATEST),
         "rid, sid",
+        sent=("rid, start", "sid, start"),
     ),
 }

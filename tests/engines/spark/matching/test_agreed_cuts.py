@@ -56,6 +56,25 @@ def test_plans_that_do_not_change_while_they_run_give_the_same(tables, static):
     assert_same(tl.join(*frames, how="full").toArrow(), tl.join(*local, how="full"))
 
 
+@pytest.mark.parametrize("how", ["inner", "left", "full", "anti"])
+def test_rows_go_to_tasks_by_their_keys_alone(how, tables, capsys):
+    local, frames = tables
+    result = tl.join(*frames, how=how, on="n")
+    result.explain()
+    assert "CutTask" not in capsys.readouterr().out
+    assert_same(result.toArrow(), tl.join(*local, how=how, on="n"))
+    assert_same(tl.count_join(*frames, on="n").toArrow(), tl.count_join(*local, on="n"))
+
+
+def test_that_keys_alone_decide_is_told(tables, monkeypatch):
+    found = tl.explain(tl.join, *tables[1], on="n", sample=True)
+    assert "all rows of a key go to one task" in str(found)
+    assert found.facts["replication"] == "1"
+    assert "quantiles of a sample" in str(tl.explain(tl.join, *tables[1], on="n", strategy="keys"))
+    monkeypatch.setattr(inputs, "AGREED_TASKS", 1)
+    assert "quantiles of a sample" in str(tl.explain(tl.join, *tables[1], on="n"))
+
+
 def test_it_is_told(tables):
     found = tl.explain(tl.join, *tables[1], sample=True)
     assert "all agree where to cut" in str(found)

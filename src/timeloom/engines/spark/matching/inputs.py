@@ -43,7 +43,10 @@ ALONE_BYTES = 1 << 20
 
 
 AGREED_BYTES = 64 << 20
-"""Two sides that have no more bytes together, and are merely read, are sent whole to tasks that agree where to cut."""
+"""Two sides that have no more bytes together, and are merely read, are sent whole to tasks that agree where to cut.
+
+With keys they are sent by these, and not cut.
+"""
 
 AGREED_TASKS = 4
 """Where more tasks than this run at once, it takes less to sample than to send all rows to each of them."""
@@ -212,10 +215,22 @@ class JoinInputs(PackedSides):
         return free and few and known and self.strategy.name == "slices"
 
     @cached_property
+    def uncut(self) -> bool:
+        """Whether keys alone decide to which task a row goes, and nothing is sampled.
+
+        A task could hold all rows, and so few tasks run at once that little is lost if most rows have one key.
+        """
+        free, few = self.asked == "auto" and self.slices is None, self.spread.cores <= AGREED_TASKS
+        total = sum(AGREED_BYTES + 1 if size is None else size for size in self.sizes.values())
+        return free and few and total <= AGREED_BYTES and self.strategy.name == "keys"
+
+    @cached_property
     def slicing(self) -> Slicing:
         """How finely time is sliced."""
         if self.alone:
             return Slicing(1, 1, alone=True)
+        if self.uncut:
+            return Slicing(1, 1, by_key=True, partitions=self.spread.partitions, groups=True)
         if self.agreed:
             return Slicing(self.spread.cores, self.spread.cores, agreed=True)
         found = Slicing(

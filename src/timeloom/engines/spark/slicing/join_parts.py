@@ -62,6 +62,8 @@ def replication(parts: Sequence[JoinPart], slicing: Slicing) -> tuple[str, str]:
     if slicing.agreed:
         why = "the inputs are small, so nothing is sampled: each task gets all rows, and all agree where to cut"
         return str(slicing.slices), why
+    if slicing.slices == 1:
+        return "1", "the inputs are small, so nothing is sampled, and all rows of a key go to one task"
     reaches = {
         side: max((spread(p.driver) for p in parts if p.probe_side == side), default=POINT)
         for side in ("left", "right")
