@@ -59,6 +59,18 @@ def test_an_index_is_asked(capsys):
 
 
 @pytest.mark.usefixtures("stays")
+def test_instants_are_shown_as_times_and_refused_by_the_name_of_their_option(capsys):
+    assert main(["index", "count", "bare.idx", "--at", "2024-05-03,2024-06-01"]) == 0
+    assert capsys.readouterr().out.splitlines() == ['"at","count"', "2024-05-03,2", "2024-06-01,1"]
+    for command in ("stab", "count"):
+        for text in ("noon", "5", "2024-05-03,noon"):
+            assert main(["index", command, "bare.idx", "--at", text]) != 0
+            told = capsys.readouterr().err
+            assert "--at=" in told
+            assert "expected a date" in told
+
+
+@pytest.mark.usefixtures("stays")
 def test_an_index_grows_and_forgets(capsys):
     more = pa.table({"guest": ["Eve"], "start": [date(2024, 5, 9)], "end": [date(2024, 5, 10)]})
     parquet.write_table(more, "more.parquet")

@@ -371,6 +371,31 @@ def test_a_torn_record_was_never_written_and_damage_is_refused(tmp_path):
     assert StabForest.load(path).count(3_500) == 2
 
 
+def test_a_tail_of_zeros_after_a_power_cut_was_never_written(tmp_path):
+    """The file has grown, but of its last record nothing reached the disk, or only the beginning."""
+    path, forest = logged(tmp_path)
+    log = tmp_path / "f.idx.log"
+    forest.append(3_000, 4_000)
+    forest.save(path, incremental=True)
+    whole = log.read_bytes()
+    forest.append(3_001, 4_000)
+    forest.save(path, incremental=True)
+    both = log.read_bytes()
+    for written in (len(whole), len(whole) + 3, len(whole) + 60, len(both) - 8):
+        for more in (0, 4096):
+            if more and written > len(whole):
+                continue
+            log.write_bytes(both[:written] + bytes(len(both) - written + more))
+            torn = StabForest.load(path)
+            assert torn.count(3_500) == 1
+            torn.append(3_002, 4_000)
+            torn.save(path, incremental=True)
+            assert StabForest.load(path).count(3_500) == 2
+    log.write_bytes(whole[:-60] + bytes(60) + both[len(whole) :])
+    with pytest.raises(StorageError, match="damaged at byte"):
+        StabForest.load(path)
+
+
 def test_the_log_of_an_earlier_file_is_not_read(tmp_path):
     """A crash after the file was replaced and before its log was removed leaves a log of another edition."""
     path, forest = logged(tmp_path)

@@ -116,7 +116,7 @@ def info(file: str, as_json: bool) -> None:
 def stab(file: str, at: str, output: str) -> None:
     """Write the events that are active at any of the instants: their rows, or id, start and end."""
     forest = _forest(file)
-    _write(forest.rows(sorted(forest.multi_stab(_instants(at)).tolist())), output)
+    _write(forest.rows(sorted(forest.multi_stab(_instants(forest, at)).tolist())), output)
 
 
 @with_debug
@@ -141,8 +141,9 @@ def count(file: str, at: str, output: str) -> None:
     """Write each instant and how many events are active then."""
     import pyarrow as pa
 
-    forest, instants = _forest(file), _instants(at)
-    _write(pa.table({"at": instants, "count": [forest.count(instant) for instant in instants]}), output)
+    forest = _forest(file)
+    instants = _instants(forest, at)
+    _write(pa.table({"at": instants, "count": forest.count_many(instants)}), output)
 
 
 @with_debug
@@ -196,12 +197,22 @@ def _carried(forest: Any, rows: Any) -> Any:
     return rows if forest.carries else None
 
 
-def _instants(text: str) -> list[Any]:
-    """Several instants with commas between."""
+def _instants(forest: Any, text: str) -> Any:
+    """Several instants with commas between, as an array of the index's axis; as they are if it has none yet."""
+    import numpy as np
+    import pyarrow as pa
+
+    from timeloom.stab_forest.instants import one_tick
+
     value = parse_value(text)
-    if isinstance(value, list):
-        return value
-    return [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, str):
+        values = [part.strip() for part in value.split(",")]
+    with forest.__timeloom_index__() as events:
+        kind = events.kind
+    if kind is None:
+        return pa.array(values)
+    return kind.to_arrow(np.array([one_tick(value, kind, "--at") for value in values], np.int64))
 
 
 def _write(table: Any, output: str) -> None:

@@ -2,8 +2,8 @@
 
 A log begins with the edition of the file that it follows; one of another edition was left behind by a crash, and says
 nothing. A record holds operations in their order, and the payload of the events among them. Each has a hash over itself
-and the hash before it. A record that was not written to its end is as if it had never been begun, and any other damage
-is refused.
+and the hash before it. A record that was not written to its end is as if it had never been begun: the file ends within
+it, or in zeros where a power cut left room for it and no more. Any other damage is refused.
 """
 
 import json
@@ -25,6 +25,9 @@ Operation = tuple[int, int, int]
 
 _HEAD = struct.Struct("<QQ16s")
 _MAGIC = b"timeloom-log-1:"
+
+_END = 8
+"""A record ends with the end mark of an Arrow stream, of so many bytes that are not all zeros."""
 
 
 @dataclass
@@ -101,10 +104,12 @@ def records(journal: Journal) -> Iterator[tuple[list[Operation], dict[str, Any],
     while len(content) - journal.offset >= _HEAD.size:
         body_size, rows_size, digest = _HEAD.unpack_from(content, journal.offset)
         begin = journal.offset + _HEAD.size
-        if begin + body_size + rows_size > len(content):
+        if begin + body_size + rows_size > len(content) or _is_blank(content, journal.offset):
             return
         body, rows = content[begin : begin + body_size], content[begin + body_size : begin + body_size + rows_size]
         if digest != _digest(journal.digest, body, rows):
+            if begin + body_size + rows_size == len(content) and _is_blank(content, len(content) - _END):
+                return
             raise StorageError(
                 f"{str(journal.log)!r} is damaged at byte {journal.offset}: its checksum does not match its content; "
                 "restore it, or remove it to go on with what the file itself holds"
@@ -145,6 +150,11 @@ def stream_of(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
+
+
+def _is_blank(content: bytes, offset: int) -> bool:
+    """Whether nothing but zeros follows."""
+    return content.count(0, offset) == len(content) - offset
 
 
 def _digest(previous: bytes, body: bytes, rows: bytes) -> bytes:
