@@ -3,13 +3,19 @@
 import pytest
 from benchmarks.simulate_cluster import DISTRIBUTIONS, WORST, simulate
 
-EVEN = [(name, tasks) for name in DISTRIBUTIONS if name not in WORST for tasks in (100, 1000)]
-EVEN += [(name, 10_000) for name in ("zipf", "bursts")]
+EVEN = [
+    (name, tasks, seed)
+    for name in DISTRIBUTIONS
+    if name not in WORST
+    for tasks, seeds in ((100, 5), (1000, 3))
+    for seed in range(1, seeds + 1)
+]
+EVEN += [(name, 10_000, 1) for name in ("zipf", "bursts")]
 
 
-@pytest.mark.parametrize(("name", "tasks"), EVEN)
-def test_copies_are_few_and_tasks_even(name, tasks):
-    found = simulate(name, 1e12, tasks)
+@pytest.mark.parametrize(("name", "tasks", "seed"), EVEN)
+def test_copies_are_few_and_tasks_even(name, tasks, seed):
+    found = simulate(name, 1e12, tasks, seed=seed)
     assert found.copies <= 1.5
     assert found.imbalance <= 1.3
     assert found.driver < 1 << 20

@@ -176,12 +176,11 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
     """Boundaries that cut the points into so many slices of about equal weight; equal points stay together."""
     if not points.size or slices < 2:
         return np.zeros(0, np.int64)
-    order = np.argsort(points, kind="stable")
-    ordered = points[order]
-    if weights is None:
+    ordered, weighed = _in_order(points, weights)
+    if weighed is None:
         at = np.arange(1, slices) * points.size // slices
     else:
-        spread = bounded(ordered, weights[order], slices)
+        spread = bounded(ordered, weighed, slices)
         until = np.cumsum(spread)
         before = until - spread
         at = np.searchsorted(before, until[-1] * np.arange(1, slices) / slices).clip(max=points.size - 1)
@@ -189,6 +188,16 @@ def quantiles(points: NDArray[np.int64], slices: int, weights: NDArray[np.float6
     picked = distinct(ordered[at])
     found: NDArray[np.int64] = picked[picked > ordered[0]]
     return found
+
+
+def _in_order(
+    points: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Points in ascending order, and their weights; those of a sample are already."""
+    if (points[1:] >= points[:-1]).all():
+        return points, weights
+    order = np.argsort(points, kind="stable")
+    return points[order], None if weights is None else weights[order]
 
 
 def _between_ticks(points: NDArray[np.int64], before: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -224,10 +233,10 @@ def heavy_ticks(
     points: NDArray[np.int64], weights: NDArray[np.float64], slices: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The ticks that weigh as much as two slices should, or more, and as how many slices each weighs."""
-    order = np.argsort(points, kind="stable")
-    ordered = points[order]
+    ordered, weighed = _in_order(points, weights)
+    assert weighed is not None
     first = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
-    shares = np.add.reduceat(weights[order], first) * slices / weights.sum()
+    shares = np.add.reduceat(weighed, first) * slices / weights.sum()
     heavy = shares >= HEAVY
     return ordered[first[heavy]], shares[heavy]
 

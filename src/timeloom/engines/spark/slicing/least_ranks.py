@@ -10,7 +10,7 @@ SLACK = 1.25
 
 
 def least_ranked(batches: Iterator[pa.RecordBatch], size: int, schema: pa.Schema) -> pa.Table:
-    """The rows with the least values of ``rank``, at most so many, in the order of these.
+    """The rows with the least values of ``rank``, at most so many, in the order in which they came.
 
     Whatever comes, not many more rows are held: what lies above the greatest rank that was kept is never taken in.
     """
@@ -22,14 +22,14 @@ def least_ranked(batches: Iterator[pa.RecordBatch], size: int, schema: pa.Schema
         rows += held[-1].num_rows
         if rows > SLACK * size:
             held = [_least(pa.concat_tables(held), size)]
-            rows, above = size, held[0]["rank"][size - 1].as_py()
+            rows, above = size, int(np.asarray(held[0]["rank"]).max())
     return _least(pa.concat_tables(held) if held else schema.empty_table(), size)
 
 
 def _least(table: pa.Table, size: int) -> pa.Table:
-    """The rows with the least ranks, in the order of these."""
-    rank = np.asarray(table["rank"].combine_chunks())
-    if (np.diff(rank) >= 0).all():
-        return table.slice(0, size)
-    chosen = np.argpartition(rank, size - 1)[:size] if rank.size > size else np.arange(rank.size)
-    return table.take(pa.array(chosen[np.argsort(rank[chosen])]))
+    """The rows with the least ranks. To put them into the order of these would take longer than all that follows."""
+    if table.num_rows <= size:
+        return table
+    kept = np.zeros(table.num_rows, np.bool_)
+    kept[np.argpartition(np.asarray(table["rank"]), size - 1)[:size]] = True
+    return table.filter(pa.array(kept))
