@@ -2,7 +2,8 @@
 
 WHY = {
     "counting-2": "Data: the paper does not tell the order of equal endpoints, on which Simple depends most.",
-    "counting-3": "Machine: sorting costs little beside joining, since our sort counts.",
+    "counting-3": "Data, not proved: GREEND was drawn nearly in order of time, which makes sorting cheap; it comes in "
+    "no order since.",
     "stab-forest-5-left": "Machine: a scan passes an event in a nanosecond, so less is left to gain.",
     "stab-forest-6": "Machine: a scan passes tens of events while the index looks one place up, so that a larger c "
     "than the paper's is nearer to the best.",
