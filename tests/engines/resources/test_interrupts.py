@@ -48,7 +48,7 @@ CALLS = [
     (lambda: tl.gaps(rows), f"{local}.gaps", "subtract"),
     (lambda: tl.stab(rows, 3), f"{local}.stab", "stabbed"),
     (lambda: tl.sliding_windows(history, slide, slide, steps=2), f"{local}.sliding_windows", "step_runs"),
-    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3])), skipping, "in_parallel"),
+    (lambda: tl.StabForest.build([0], [2]).skip_join(([1], [3]), variant="index"), skipping, "in_parallel"),
     (lambda: in_parallel([lambda: numba.get_num_threads() > 0] * 8, 2), "numba", "get_num_threads"),
 ]
 

@@ -62,9 +62,12 @@ def _request(rows):
 
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        real = verb.bucketed
-        patch.setattr(
-            verb, "bucketed", lambda admitted, request, *rest: (seen.append(request), real(admitted, request, *rest))[1]
-        )
+        real = getattr(verb, "bucketed")  # noqa: B009
+
+        def seeing(admitted, request, *rest):
+            seen.append(request)
+            return real(admitted, request, *rest)
+
+        patch.setattr(verb, "bucketed", seeing)
         tl.temporal_aggregate(rows, {"n": "count"}, by="key", every=4)
     return seen[0]

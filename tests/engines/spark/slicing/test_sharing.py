@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeloom.engines.spark.exchange.routing import Dealing, RowTicks, routed
-from timeloom.engines.spark.slicing import sharing
 from timeloom.engines.spark.slicing.boundaries import COPIES
 from timeloom.engines.spark.slicing.cuts import Cuts
-from timeloom.engines.spark.slicing.sharing import Grid, Present, content, mixed
+from timeloom.engines.spark.slicing.sharing import Grid, content, mixed
 from timeloom.engines.spark.slicing.slices import Slicing
 
 ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=15)
@@ -98,17 +97,3 @@ def test_rows_are_dealt_by_what_they_say_wherever_they_stand(values):
 def test_values_that_are_not_read_count_for_nothing():
     rows = pa.table({"list": pa.array([[1], [2]]), "flag": [True, False], "none": pa.nulls(2)})
     assert len(set(content(rows).tolist())) == 1
-
-
-@pytest.mark.parametrize("many", [0, 1 << 20])
-def test_sampled_rows_are_put_in_order_whichever_way(monkeypatch, many):
-    monkeypatch.setattr(sharing, "MANY", many)
-    low = np.random.default_rng(3).permutation(500)
-    found = Present(low, low + 7, low.astype(np.float64), low % 2).in_order()
-    expected = np.arange(500)
-    assert [column.tolist() for column in found] == [
-        expected.tolist(),
-        (expected + 7).tolist(),
-        expected.tolist(),
-        (expected % 2).tolist(),
-    ]

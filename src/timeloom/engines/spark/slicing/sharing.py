@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 from timeloom.engines.spark.slicing.boundaries import COPIES, copies
 from timeloom.engines.tables.arrays import to_numpy
 from timeloom.engines.tables.ticks import Ticks
-from timeloom.kernels.order import sort
-
-MANY = 1 << 20
-"""So many sampled rows are sorted by a kernel of our own."""
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -53,8 +49,8 @@ class Present(NamedTuple):
     sources: Ticks
 
     def in_order(self) -> "Present":
-        """The same by their first ticks; few are sorted without the compiler, which takes long to load."""
-        order = np.argsort(self.low) if self.low.size < MANY else sort(self.low, 1).ids
+        """The same by their first ticks."""
+        order = np.argsort(self.low)
         return Present(self.low[order], self.high[order], self.counts[order], self.sources[order])
 
 
