@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reference.relations import RELATIONS, join_pairs
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.streaming import StreamJoin
+from timeloom.streaming import StreamCoalesce, StreamCount, StreamJoin
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -230,3 +230,14 @@ def test_times_keep_their_type_and_a_refused_table_changes_nothing():
     pairs = join.push(None, right, until=datetime(1970, 1, 1, 0, 0, 6))
     assert pairs["at"].to_pylist() == [datetime(1970, 1, 1, 0, 0, 5, 1)]
     assert join.take_rejected()["time"].to_pylist() == ["1970-01-01 00:00:00.000001"]
+
+
+def test_a_promise_before_any_table_is_refused():
+    """What an instant is, no table has told yet: later events could not be held to the promise."""
+    for stream, frames in ((StreamJoin("during"), 2), (StreamCount("during"), 2), (StreamCoalesce(), 1)):
+        assert stream.push(*[None] * frames).num_rows == 0
+        with pytest.raises(UsageError, match="until=5 comes before any table"):
+            stream.push(*[None] * frames, until=5)
+        stream.push(*[events([(1, 7, "start")]).slice(0, 0)] * frames, until=5)
+        stream.push(*[events([(1, 3, "start")])] * frames, until=6)
+        assert stream.tally.refused == frames

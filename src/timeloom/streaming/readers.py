@@ -13,7 +13,7 @@ from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.frames import require_columns, to_arrow
 from timeloom.engines.tables.taking import chosen_rows
 from timeloom.engines.tables.ticks import TimeType, column_ticks, whole
-from timeloom.errors import InvalidInputError, UsageError, did_you_mean
+from timeloom.errors import InvalidInputError, UsageError, did_you_mean, shown
 from timeloom.kernels.streaming.arrival import NO_EVENT, NO_KEY, OFF_AXIS, UNREADABLE
 from timeloom.model.naming import column_names
 from timeloom.model.neighbours import read_distance
@@ -126,6 +126,15 @@ def promised_instant(kind: TimeType, until: Any) -> int | None:
     if instant == FOREVER:
         raise UsageError(f"until={until!r} is the end of the axis, where no instant is; close() ends the streams")
     return instant
+
+
+def refuse_early(until: Any) -> None:
+    """Refuse a promise that comes before any table has told what an instant is: nobody could hold events to it."""
+    if until is not None:
+        raise UsageError(
+            f"until={shown(until)} comes before any table, which would tell what an instant is; give it with the first "
+            "one, which may have no rows"
+        )
 
 
 def starting_of(column: pa.ChunkedArray, side: str, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:

@@ -30,7 +30,7 @@ from timeloom.streaming.key_values import Keys
 from timeloom.streaming.keyed import Found, Keyed, KeyedJoin
 from timeloom.streaming.names import Names
 from timeloom.streaming.operator import EndpointJoin
-from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness
+from timeloom.streaming.readers import Lateness, Reading, key_columns, promised, read, read_lateness, refuse_early
 from timeloom.streaming.saved_join import load_join, save_join
 from timeloom.streaming.settling import ResultPositions, Sides, condition_on, overlap_ticks, period_ticks, settled
 from timeloom.streaming.wanted import (
@@ -148,6 +148,7 @@ class StreamJoin(Guarded):
         payload = [self._payload_of(side, reading) for side, reading in enumerate(readings)]
         layout = self.wanted.layout(*payload)
         if kind is None:
+            refuse_early(until)
             return self._answer([])
         instant, self.type, self._payload = promised(kind, until), kind, payload
         join = self._join()

@@ -18,7 +18,7 @@ from timeloom.streaming.final.rows import Mask, Reading, Refused, Role, StreamRo
 from timeloom.streaming.final.stored import read_state, write_state
 from timeloom.streaming.guarding import Guarded, guarded
 from timeloom.streaming.intake import REASONS, Tally
-from timeloom.streaming.readers import promised_instant
+from timeloom.streaming.readers import promised_instant, refuse_early
 
 INTEGERS = TimeType.of(pa.int64(), "time", "input")
 """The axis before any table has come."""
@@ -135,6 +135,8 @@ class FinalStream(Guarded):
             if reading is not None:
                 kind = kind or reading.type
                 same_axis(kind, reading.type)
+        if kind is None:
+            refuse_early(until)
         complete = None if kind is None else promised_instant(kind, until)
         if complete is None:
             latest = [int(found.batch.times.max()) for found in readings if found and len(found.batch.times)]
