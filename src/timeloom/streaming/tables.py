@@ -17,7 +17,7 @@ from timeloom.errors import InvalidInputError
 from timeloom.model.conditions import Condition
 from timeloom.model.names import RelationLike
 from timeloom.model.names import relation as find_relation
-from timeloom.model.options import checked
+from timeloom.model.options import checked, checked_late
 from timeloom.model.ticks import FOREVER, Axis, Span, ticks_of
 from timeloom.streaming.carried import ID as CARRIED_ID
 from timeloom.streaming.carried import KEY as CARRIED_KEY
@@ -129,7 +129,7 @@ class StreamJoin(Guarded):
         self._made: KeyedJoin | None = None
         self._numbered = False
 
-    @checked
+    @checked_late
     @guarded
     def push(self, left: object | None = None, right: object | None = None, until: Any = None) -> pa.Table:
         """Take tables of events (either may be missing); answer what has become certain.
@@ -296,7 +296,7 @@ class StreamJoin(Guarded):
             self._used += emitted.used
             for refused in emitted.refused:
                 self._refuse(refused)
-            for side, carried in enumerate(self._carried):
+            for side, carried in enumerate(self._carried if emitted.ended.shape[1] else ()):
                 carried.end(*emitted.ended[1:, emitted.ended[0] == side])
         found = Found.of(certain)
         if self.wanted.where is not None:

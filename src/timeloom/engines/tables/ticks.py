@@ -78,7 +78,9 @@ class TimeType:
 
     def for_instants(self) -> "TimeType":
         """A type for instants that follow from values of this one, which may lie between or beyond them."""
-        return TimeType(self.axis, pa.int64()) if self.axis is Axis.INTEGER else self.finest()
+        if self.axis is not Axis.INTEGER:
+            return self.finest()
+        return self if self.arrow == pa.int64() else TimeType(self.axis, pa.int64())
 
     def to_arrow(self, ticks: Ticks, null: NDArray[np.bool_] | None = None, column: str | None = None) -> pa.Array:
         """Write ticks as a column of this type; rows marked null become null. Ticks that do not fit are an error."""
