@@ -1,7 +1,7 @@
 """Period columns of a DataFrame as int64 ticks: SQL expressions that never overflow and ignore the session's zone.
 
 Expressions are kept as text: a text is one call to Spark, where a tree of column objects is dozens. They are short, as
-the first texts that a session reads take a tenth of a millisecond a character.
+the first texts that a session reads take long.
 """
 
 from dataclasses import dataclass
