@@ -26,6 +26,7 @@ from timeloom.streaming import (
 from timeloom.streaming.intake import Events
 
 ROWS = pa.table({"key": ["a", "b"], "value": [1, 2], "start": [1, 2], "end": [3, 9]})
+FOREST = tl.StabForest.build([1, 2], [5, 6])
 HISTORY = pa.table({"fee": [5, 7], "sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 SLIDE = tl.Slide(1, 2, 1)
 
@@ -301,6 +302,15 @@ METHODS = [
 def test_functions_and_constructors_refuse_what_they_cannot_use(function, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert failures(matrix(function, lambda: dict(FUNCTIONS[function]))) == {}
+
+
+BESIDE_AN_INDEX = {verb: {"left": ROWS, "right": FOREST} for verb in (tl.join, tl.count_join, tl.nearest)}
+BESIDE_AN_INDEX[tl.stab] = {"df": FOREST, "at": 1}
+
+
+@pytest.mark.parametrize("verb", BESIDE_AN_INDEX, ids=lambda verb: verb.__name__)
+def test_verbs_beside_an_index_refuse_what_they_cannot_use(verb):
+    assert failures(matrix(verb, lambda: dict(BESIDE_AN_INDEX[verb]))) == {}
 
 
 @pytest.mark.parametrize(

@@ -131,10 +131,10 @@ def numbers(values: NDArray[np.integer], kind: pa.DataType | None = None) -> pa.
 
 def _plain_ticks(table: pa.Table, period: Period) -> tuple[Ticks, Ticks, TimeType] | None:
     """Periods that need no reading: integers, days or microseconds in one piece, no nulls, starts before ends."""
-    at, until = table.schema.get_field_index(period.start), table.schema.get_field_index(period.end)
-    if at < 0 or until < 0 or not table.num_rows:
+    names = table.column_names
+    if names.count(period.start) != 1 or names.count(period.end) != 1 or not table.num_rows:
         return None
-    starts, ends = table.column(at), table.column(until)
+    starts, ends = table[period.start], table[period.end]
     kind = _plain_kind(starts.type)
     if kind is None or ends.type != kind.arrow:
         return None

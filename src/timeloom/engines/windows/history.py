@@ -49,8 +49,7 @@ def read_history(table: pa.Table, sys_period: Period, app_period: Period) -> His
 
 
 def _read(table: pa.Table, period: Period) -> PeriodTicks:
-    if any(table.schema.get_field_index(name) < 0 for name in period.columns):
-        require_columns(table.column_names, list(period.columns), "bitemporal")
+    require_columns(table.column_names, list(period.columns), "bitemporal")
     ticks = read_period(table, period, "bitemporal")
     if all_last(ticks.starts, ticks.ends) and not ticks.null_starts.any():
         return ticks
