@@ -59,6 +59,7 @@ def odd_values():
         "empty text": "",
         "text": "nonsense",
         "surrogate": "\ud800",
+        "surrogate in a pair": ("\ud800", "end"),
         "nul": "a\0b",
         "bytes": b"x",
         "empty list": [],
