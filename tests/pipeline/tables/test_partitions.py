@@ -14,6 +14,7 @@ from timeloom.errors import InvalidInputError, StorageError, UsageError
 from timeloom.pipeline.engines import local
 from timeloom.pipeline.engines.engine import Counts
 from timeloom.pipeline.execution import run_file
+from timeloom.pipeline.formats.delimited import Delimited
 from timeloom.pipeline.tables.files import read_table
 from timeloom.pipeline.tables.partitions import DEFAULT_PARTITION, partitions
 
@@ -190,3 +191,17 @@ def test_a_batch_is_told_from_one_whose_label_begins_the_same(run):
     for batch, value in (("2024", 1), ("2024--01", 2), ("2024-", 3), ("2024", 4)):
         run(pa.table({"n": [value]}), settings=f"mode: append, batch: '{batch}'")
     assert sorted(read_table("out/t", "parquet")["n"].to_pylist()) == [2, 3, 4]
+
+
+def test_a_file_that_may_be_read_ahead_stays_open_until_all_is_counted(tmp_path):
+    """A reader that is left alone goes on reading by the number of its file, which the next file would get."""
+    (tmp_path / "t.csv").write_text("k\n1\n2\n")
+    files: list[pa.NativeFile] = []
+
+    def opened():
+        assert not any(file.closed for file in files)
+        files.append(pa.OSFile(str(tmp_path / "t.csv")))
+        return files[-1]
+
+    assert Delimited(",").count(opened) == 2
+    assert all(file.closed for file in files)

@@ -30,16 +30,19 @@ class Delimited:
         return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(delimiter=self.delimiter))
 
     def count(self, opened: "Callable[[], pa.NativeFile]") -> int:
-        """Count as a reader does, with columns as text: types guessed from the first block may not hold later."""
+        """Count as a reader does, with columns as text: types guessed from the first block may not hold later.
+
+        The file that tells the names stays open until all is counted: its reader reads ahead in a thread, and would
+        read on in the second file if that had got the number of a file that was closed.
+        """
         import pyarrow as pa
         from pyarrow import csv
 
         parsing, _ = self._options(Csv())
-        with opened() as start, csv.open_csv(start, parse_options=parsing) as first:
-            names = first.schema.names
-        conversion = csv.ConvertOptions(column_types={name: pa.string() for name in names})
-        with opened() as file, csv.open_csv(file, parse_options=parsing, convert_options=conversion) as batches:
-            return sum(batch.num_rows for batch in batches)
+        with opened() as start, csv.open_csv(start, parse_options=parsing) as first, opened() as file:
+            conversion = csv.ConvertOptions(column_types={name: pa.string() for name in first.schema.names})
+            with csv.open_csv(file, parse_options=parsing, convert_options=conversion) as batches:
+                return sum(batch.num_rows for batch in batches)
 
     def directory(self, how: Csv) -> "dataset.FileFormat":
         """How files of a directory are read."""
