@@ -347,22 +347,32 @@ def test_a_long_log_becomes_part_of_the_file(tmp_path):
     assert sizes[-1] > sizes[0]
 
 
-def test_a_torn_record_was_never_written_and_damage_is_refused(tmp_path):
+def two_records(tmp_path):
+    """A file, and its log with one record and with two."""
     path, forest = logged(tmp_path)
+    logs = []
+    for start in (3_000, 3_001):
+        forest.append(start, 4_000)
+        forest.save(path, incremental=True)
+        logs.append((tmp_path / "f.idx.log").read_bytes())
+    return path, *logs
+
+
+def goes_on_after_one(path):
+    """The second record counts for nothing, and others follow the first."""
+    torn = StabForest.load(path)
+    assert torn.count(3_500) == 1
+    torn.append(3_002, 4_000)
+    torn.save(path, incremental=True)
+    assert StabForest.load(path).count(3_500) == 2
+
+
+def test_a_torn_record_was_never_written_and_damage_is_refused(tmp_path):
+    path, whole, both = two_records(tmp_path)
     log = tmp_path / "f.idx.log"
-    forest.append(3_000, 4_000)
-    forest.save(path, incremental=True)
-    whole = log.read_bytes()
-    forest.append(3_001, 4_000)
-    forest.save(path, incremental=True)
-    both = log.read_bytes()
     for cut in (len(whole) + 3, len(whole) + 60, len(both) - 1):
         log.write_bytes(both[:cut])
-        torn = StabForest.load(path)
-        assert torn.count(3_500) == 1
-        torn.append(3_002, 4_000)
-        torn.save(path, incremental=True)
-        assert StabForest.load(path).count(3_500) == 2
+        goes_on_after_one(path)
     for at in (len(whole) - 5, len(both) - 5):
         log.write_bytes(both[:at] + bytes([both[at] ^ 1]) + both[at + 1 :])
         with pytest.raises(StorageError, match="damaged at byte"):
@@ -373,24 +383,12 @@ def test_a_torn_record_was_never_written_and_damage_is_refused(tmp_path):
 
 def test_a_tail_of_zeros_after_a_power_cut_was_never_written(tmp_path):
     """The file has grown, but of its last record nothing reached the disk, or only the beginning."""
-    path, forest = logged(tmp_path)
+    path, whole, both = two_records(tmp_path)
     log = tmp_path / "f.idx.log"
-    forest.append(3_000, 4_000)
-    forest.save(path, incremental=True)
-    whole = log.read_bytes()
-    forest.append(3_001, 4_000)
-    forest.save(path, incremental=True)
-    both = log.read_bytes()
     for written in (len(whole), len(whole) + 3, len(whole) + 60, len(both) - 8):
         for more in (0, 4096):
-            if more and written > len(whole):
-                continue
             log.write_bytes(both[:written] + bytes(len(both) - written + more))
-            torn = StabForest.load(path)
-            assert torn.count(3_500) == 1
-            torn.append(3_002, 4_000)
-            torn.save(path, incremental=True)
-            assert StabForest.load(path).count(3_500) == 2
+            goes_on_after_one(path)
     log.write_bytes(whole[:-60] + bytes(60) + both[len(whole) :])
     with pytest.raises(StorageError, match="damaged at byte"):
         StabForest.load(path)

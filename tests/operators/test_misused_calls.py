@@ -30,7 +30,6 @@ FOREST = tl.StabForest.build([1, 2], [5, 6])
 HISTORY = pa.table({"fee": [5, 7], "sys_start": [1, 2], "sys_end": [4, None], "app_start": [1, 2], "app_end": [9, 9]})
 SLIDE = tl.Slide(1, 2, 1)
 
-
 DAYS = ROWS.set_column(2, "start", pa.array([1, 2], pa.date32())).set_column(3, "end", pa.array([3, 9], pa.date32()))
 ZONED = pa.table(
     {"start": pa.array([1, 2], pa.timestamp("us", "UTC")), "end": pa.array([3, 9], pa.timestamp("us", "UTC"))}

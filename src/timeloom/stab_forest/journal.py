@@ -104,11 +104,12 @@ def records(journal: Journal) -> Iterator[tuple[list[Operation], dict[str, Any],
     while len(content) - journal.offset >= _HEAD.size:
         body_size, rows_size, digest = _HEAD.unpack_from(content, journal.offset)
         begin = journal.offset + _HEAD.size
-        if begin + body_size + rows_size > len(content) or _is_blank(content, journal.offset):
+        end = begin + body_size + rows_size
+        if end > len(content) or _is_blank(content, journal.offset):
             return
-        body, rows = content[begin : begin + body_size], content[begin + body_size : begin + body_size + rows_size]
+        body, rows = content[begin : begin + body_size], content[begin + body_size : end]
         if digest != _digest(journal.digest, body, rows):
-            if begin + body_size + rows_size == len(content) and _is_blank(content, len(content) - _END):
+            if _is_blank(content, end - _END):
                 return
             raise StorageError(
                 f"{str(journal.log)!r} is damaged at byte {journal.offset}: its checksum does not match its content; "

@@ -191,9 +191,7 @@ class EndpointJoin(Guarded):
     @guarded
     def open_rows(self) -> int:
         """Rows that have started and not ended."""
-        if self._stepwise is not None:
-            return sum(self._stepwise.counts())
-        return int(self._opened[:, -1, 0].sum())
+        return int(self._opened[:, -1, 0].sum()) if self._stepwise is None else sum(self._stepwise.counts())
 
     @property
     @guarded
