@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +14,10 @@ import timeloom as tl
 from reference.certainty import NEVER
 from reference.relations import RELATIONS
 from timeloom.errors import InvalidInputError, UsageError
-from timeloom.streaming import LiveForest, StreamJoin
+from timeloom.streaming import EndpointJoin, KeyedJoin, LiveForest, StreamJoin
 from timeloom.streaming.deciding import ARRIVALS
 from timeloom.streaming.emitted import HOWS
+from timeloom.streaming.intake import Events
 
 LAST = 12
 ticks = st.integers(0, LAST)
@@ -244,3 +246,17 @@ def test_a_late_event_is_refused_at_once():
     join.push(events(pa.int64(), 1), None, until=5)
     join.push(events(pa.int64(), 1), None)
     assert join.take_rejected()["reason"].to_pylist() == ["late: its instant was complete"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((1, None), "events=1 is of type int; events takes a tuple of 2"),
+        (((1, 2), None), "events takes a tuple of 2"),
+        (((Events.none(), Events.none()), 3), "keys=3 is of type int; keys takes a tuple of 2 or None"),
+        ((), "push: missing a required argument: 'events'"),
+    ],
+)
+def test_a_keyed_join_says_what_it_takes(arguments, words):
+    with pytest.raises(UsageError, match=words):
+        KeyedJoin(partial(EndpointJoin, tl.allen.during)).push(*arguments)

@@ -166,12 +166,17 @@ class KeyedJoin(Guarded):
         parts = [join.kept_rows(side) for join in self._all]
         return distinct(np.concatenate([np.empty(0, np.int64), *parts]))
 
-    @guarded
+    @checked
     def push(self, events: tuple[Events, Events], keys: tuple[Ids, Ids] | None, until: Until = None) -> list[Keyed]:
         """Take events of both sides with the numbers of their keys; answer what is certain, key by key.
 
         Without ``keys`` all events are of one key, whose number is 0.
         """
+        return self.take(events, keys, until)
+
+    @guarded
+    def take(self, events: tuple[Events, Events], keys: tuple[Ids, Ids] | None, until: Until = None) -> list[Keyed]:
+        """Do what `push` does, for callers whose arguments need no look."""
         if keys is None and self._many is not None:
             keys = (np.zeros(events[0].ids.size, np.int64), np.zeros(events[1].ids.size, np.int64))
         if keys is not None:

@@ -157,7 +157,7 @@ class StreamJoin(Guarded):
                 carried.keep_columns(layout.carried(side))
         left_events, right_events = (self._take(side, reading) for side, reading in enumerate(readings))
         keys = (_keys(readings[0]), _keys(readings[1])) if self.keys.columns else None
-        return self._answer(join.push((left_events, right_events), keys, instant))
+        return self._answer(join.take((left_events, right_events), keys, instant))
 
     @guarded
     def close(self) -> pa.Table:
