@@ -15,6 +15,7 @@ from timeloom.engines.spark.columns.periods import period_writer, result_fields
 from timeloom.engines.spark.columns.validity import JudgedFrame, judge_frame
 from timeloom.engines.spark.gaps import uncovered
 from timeloom.engines.spark.sequenced.bucket_pieces import buckets_of
+from timeloom.engines.spark.sequenced.changed_rows import ChangedRows, change_task, travels_as_changes
 from timeloom.engines.spark.sequenced.measures import AggregateTask
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.slices import Slicing
@@ -28,13 +29,19 @@ def temporal_aggregate(df: DataFrame, request: AggregateRequest, slices: int | N
     admitted = _admitted(df, request)
     if request.grid is not None:
         return buckets_of(admitted, request)
-    slicing = Slicing.of(df.sparkSession, [df], slices, grouped=bool(request.by))
-    schema = _schema(admitted, request)
+    schema, by_changes = _schema(admitted, request), _by_changes(admitted, request)
+    slicing = Slicing.of(
+        df.sparkSession, [df], slices, grouped=bool(request.by), agrees=by_changes and not request.fill
+    )
     rows = _rows(admitted, request, slicing)
     periods = period_writer(admitted, bounds=rows.window or (), wide=request.fill)
     writer = Writer(schema, periods, admitted.names)
-    task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
-    result = mapped(rows.sent(), task, schema)
+    if by_changes and not slicing.alone:
+        changed = ChangedRows(rows, request.measures)
+        result = mapped(changed.sent(), change_task(changed, writer), schema)
+    else:
+        task = AggregateTask(rows.delivery, replace(request, fill=False, within=None), writer)
+        result = mapped(rows.sent(), task, schema)
     if request.fill:
         require_unchanging(admitted, "fill=True takes a second pass over it")
         result = result.unionAll(_empty_time(admitted, request, slicing, schema))
@@ -50,14 +57,21 @@ def explain_temporal_aggregate(df: DataFrame, request: AggregateRequest) -> Expl
         why = "rows are cut at the grid where they are, and the pieces of each bucket meet in a task"
         return Explanation("temporal_aggregate", "spark", known, (why,))
     _schema(admitted, request)
-    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by))
+    by_changes = _by_changes(admitted, request)
+    slicing = Slicing.of(df.sparkSession, [df], grouped=bool(request.by), agrees=by_changes and not request.fill)
     facts = {
         "algorithm": "dip" if request.algorithm == "dip" else "sweep",
         "groups by": list(request.by),
         **slicing.facts(grouped=bool(request.by)),
     }
-    forecast = _rows(admitted, request, slicing).forecast
-    return Explanation("temporal_aggregate", "spark", facts, slicing.reasons(grouped=bool(request.by)), forecast)
+    rows, reasons = _rows(admitted, request, slicing), slicing.reasons(grouped=bool(request.by))
+    if not by_changes or slicing.alone:
+        return Explanation("temporal_aggregate", "spark", facts, reasons, rows.forecast)
+    facts |= {"rows travel as": "changes", "replication bound": 1.0}
+    told = "tasks that read rows add up what changes at each tick, and send that; so no row has copies"
+    return Explanation(
+        "temporal_aggregate", "spark", facts, (told, *reasons[:1]), ChangedRows(rows, request.measures).forecast
+    )
 
 
 def _admitted(df: DataFrame, request: AggregateRequest) -> JudgedFrame:
@@ -65,6 +79,11 @@ def _admitted(df: DataFrame, request: AggregateRequest) -> JudgedFrame:
     measured = [measure.column for measure in request.measures if measure.column is not None]
     require_columns(admitted.schema.names, [*request.by, *measured], "input")
     return admitted
+
+
+def _by_changes(admitted: JudgedFrame, request: AggregateRequest) -> bool:
+    """Whether rows travel as what they change."""
+    return request.algorithm != "dip" and travels_as_changes(admitted.schema, request)
 
 
 def _rows(admitted: JudgedFrame, request: AggregateRequest, slicing: Slicing) -> GroupedRows:

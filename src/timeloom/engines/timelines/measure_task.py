@@ -80,6 +80,11 @@ class Task:
         self.sweep, self.column, self.kind = sweep, column, column.type
         self._totals: tuple[Ticks, Ticks | None] | None = None
 
+    @property
+    def threads(self) -> int:
+        """How many threads may compute."""
+        return self.sweep.threads
+
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
         """Which rows have a value."""
@@ -107,10 +112,15 @@ class Task:
         if high is None and largest * low.size < 2**63:
             return integer_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.threads), None
         high = np.zeros_like(low) if high is None else high
-        lower, upper = wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))
-        if (((upper == MAX_TICK) & (lower == -1)) | ((upper == MIN_TICK) & (lower == 0))).any():
-            raise InvalidInputError(
-                f"aggregate {measure.name!r}: the sum of {measure.column!r} has more than 38 digits, which leaves no "
-                f"{measure.function}; cast {measure.column!r} to double first"
-            )
-        return lower, upper
+        found = wide_sums(self.sweep.line, self.sweep.arranged(low), self.sweep.arranged(high))
+        return within_digits(*found, measure)
+
+
+def within_digits(lower: Ticks, upper: Ticks, measure: Measure) -> tuple[Ticks, Ticks]:
+    """Sums given by their lower and upper 64 bits; those that saturate are refused."""
+    if (((upper == MAX_TICK) & (lower == -1)) | ((upper == MIN_TICK) & (lower == 0))).any():
+        raise InvalidInputError(
+            f"aggregate {measure.name!r}: the sum of {measure.column!r} has more than 38 digits, which leaves no "
+            f"{measure.function}; cast {measure.column!r} to double first"
+        )
+    return lower, upper

@@ -6,6 +6,7 @@ The same for local tables and inside a Spark task. Nulls take no part, as in SQL
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -61,15 +62,40 @@ def _measured(task: Task, measure: Measure) -> pa.Array:
     return kernel(task, measure)
 
 
-def _count(task: Task, measure: Measure) -> pa.Array:
-    return from_numpy(task.present)
-
-
 def _sum(task: Task, measure: Measure) -> pa.Array:
-    missing = task.present == 0
     if pa.types.is_floating(task.kind):
-        return masked(task.double_sums.totals(), missing)
-    return integer_sum(task.kind, *task.integer_totals(measure), missing, measure)
+        return masked(task.double_sums.totals(), task.present == 0)
+    return summed_up(task, measure)
+
+
+class WholeTotals(Protocol):
+    """What counts, sums and averages of a column of whole numbers need to know of each period."""
+
+    @property
+    def kind(self) -> pa.DataType:
+        """The type of the column."""
+
+    @property
+    def threads(self) -> int:
+        """How many threads may compute."""
+
+    @property
+    def present(self) -> Ticks:
+        """How many values each period has."""
+
+    def integer_totals(self, measure: Measure) -> tuple[Ticks, Ticks | None]:
+        """The exact sums, as the lower and the upper 64 bits, or as int64 if all fit."""
+
+
+def summed_up(totals: WholeTotals, measure: Measure) -> pa.Array:
+    """A count, a sum or an average of whole numbers."""
+    combination = measure.aggregate and measure.aggregate.combination
+    if combination == COUNT:
+        return from_numpy(totals.present)
+    found = totals.integer_totals(measure)
+    if combination == TOTAL:
+        return integer_sum(totals.kind, *found, totals.present == 0, measure)
+    return integer_mean(totals.kind, *found, totals.present, measure, totals.threads)
 
 
 def integer_sum(
@@ -91,7 +117,7 @@ def integer_sum(
 def _avg(task: Task, measure: Measure) -> pa.Array:
     if pa.types.is_floating(task.kind):
         return masked(task.double_sums.means(task.present), task.present == 0)
-    return integer_mean(task.kind, *task.integer_totals(measure), task.present, measure, task.sweep.threads)
+    return summed_up(task, measure)
 
 
 def integer_mean(
@@ -217,7 +243,7 @@ class CallFailedError(Exception):
 Kernel = Callable[[Task, Measure], pa.Array]
 
 _COMBINED: dict[Combination, Kernel] = {
-    COUNT: _count,
+    COUNT: summed_up,
     TOTAL: _sum,
     MEAN: _avg,
     LEAST: partial(extreme, least=True),

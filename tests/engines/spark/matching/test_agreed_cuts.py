@@ -8,6 +8,7 @@ import pytest
 import timeloom as tl
 from rows import assert_same
 from timeloom.engines.spark.matching import inputs
+from timeloom.engines.spark.slicing import slices
 
 pytestmark = pytest.mark.spark
 
@@ -87,5 +88,5 @@ def test_rows_that_may_change_are_sampled_and_so_is_who_asks_for_slices(tables, 
     for frames in ((drawn_again, right), (left.limit(300), right)):
         assert "quantiles of a sample" in str(tl.explain(tl.join, *frames))
     assert "quantiles of a sample" in str(tl.explain(tl.join, left, right, strategy="slices"))
-    monkeypatch.setattr(inputs, "AGREED_BYTES", 0)
+    monkeypatch.setattr(slices, "AGREED_BYTES", 0)
     assert "quantiles of a sample" in str(tl.explain(tl.join, left, right))

@@ -31,7 +31,7 @@ class Source:
 
     The sample is drawn from the rows of ``timed``, which all have a period: ``ticks`` and ``key`` are SQL over these.
     They are asked for only if there is a sample, as most small plans need none. ``long`` are the columns of ``rows``
-    whose values may be long.
+    whose values may be long. The ``writer`` puts what travels into blocks: rows as they are, unless another is given.
     """
 
     rows: DataFrame
@@ -40,6 +40,7 @@ class Source:
     key: str
     reader: RowReader
     long: tuple[str, ...] = ()
+    writer: Callable[..., BlockWriter] = BlockWriter
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Exchange:
     def written(self, number: int) -> DataFrame:
         """The blocks of a source; if there may be cuts, the first row of each partition has them."""
         source = self.sources[number]
-        return mapped(self._with_cuts(source.rows, source.long), self._writer(number), BLOCKS)
+        return mapped(self._with_cuts(source.rows, source.long), self.writer(number), BLOCKS)
 
     def rows(self) -> DataFrame | Piped:
         """The blocks of all sources, shuffled. Spark shuffles them once, however often a plan asks for them.
@@ -103,7 +104,7 @@ class Exchange:
         """All rows for each task, which keeps its own part."""
         tasks, numbered = self.slicing.tasks, enumerate(self.sources)
         blocks = [mapped(one.rows, CommonWriter(at, one.reader, tasks), BLOCKS) for at, one in numbered]
-        writers = tuple(replace(self._writer(at), travels=False) for at in range(len(self.sources)))
+        writers = tuple(replace(self.writer(at), travels=False) for at in range(len(self.sources)))
         return Piped(sent_by_number(_union(blocks), tasks, TASK), Agreement(writers), partitions=tasks)
 
     def _together(self) -> DataFrame:
@@ -124,8 +125,8 @@ class Exchange:
     def _common_writer(self) -> Task:
         """Writes the rows of all sources."""
         if not self.mixed:
-            return self._writer(0)
-        return MixedWriter(tuple(map(self._writer, range(len(self.sources)))), self.mixed)
+            return self.writer(0)
+        return MixedWriter(tuple(map(self.writer, range(len(self.sources)))), self.mixed)
 
     def _with_cuts(self, rows: DataFrame, long: Iterable[str]) -> DataFrame:
         """The rows with a number of the cuts in each of as many copies of the first row of a partition.
@@ -148,9 +149,10 @@ class Exchange:
     def _in_first_row(self) -> Column:
         return F.when(F.expr(FIRST_ROW), self.cuts)
 
-    def _writer(self, number: int) -> BlockWriter:
-        reader, travels = self.sources[number].reader, not self.slicing.alone
-        return BlockWriter(number, reader, self.slicing, self.marked, travels)
+    def writer(self, number: int) -> BlockWriter:
+        """The task that writes the blocks of a source."""
+        source, travels = self.sources[number], not self.slicing.alone
+        return source.writer(number, source.reader, self.slicing, self.marked, travels)
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

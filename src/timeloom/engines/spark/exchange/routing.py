@@ -113,11 +113,15 @@ def _cut(rows: Positions, ticks: RowTicks, bounds: Ticks, first: int, tasks: int
     edges = np.concatenate([[0], np.cumsum(sizes)])
     copies, bits = np.empty(edges[-1], np.int32), np.empty(edges[-1], np.int8)
     deal_copies(ticks.starts, ticks.ends, bounds, firsts, lasts, edges[:-1].copy(), copies, bits)
-    destinations = [
+    return Routed(rows[copies], bits, destinations(bounds, first, tasks), edges.tolist())
+
+
+def destinations(bounds: Ticks, first: int, tasks: int) -> list[Destination]:
+    """Where the slices of a bucket go: to one task after the other from the first."""
+    return [
         Destination((first + number) % tasks, number + 1, since, until)
         for number, (since, until) in enumerate(pairwise([MIN_TICK, *bounds.tolist(), FOREVER]))
     ]
-    return Routed(rows[copies], bits, destinations, edges.tolist())
 
 
 def _shared(cut: Routed, grids: dict[int, Grid], dealing: Dealing, first: int, tasks: int) -> Routed:

@@ -28,7 +28,7 @@ from timeloom.engines.spark.matching.residual import NOTHING, Residual
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.boundaries import sampled_share
 from timeloom.engines.spark.slicing.join_parts import JoinPart, cover
-from timeloom.engines.spark.slicing.slices import Slicing
+from timeloom.engines.spark.slicing.slices import AGREED_BYTES, AGREED_TASKS, Slicing, agreeable
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
 from timeloom.engines.tables.axes import same_axis
 from timeloom.engines.tables.period_writer import PeriodWriter
@@ -40,16 +40,6 @@ from timeloom.model.ticks import Axis
 
 ALONE_BYTES = 1 << 20
 """Two sides that have no more bytes together, and are merely read, are taken by one task whole."""
-
-
-AGREED_BYTES = 64 << 20
-"""Two sides that have no more bytes together, and are merely read, are sent whole to tasks that agree where to cut.
-
-With keys they are sent by these, and not cut.
-"""
-
-AGREED_TASKS = 4
-"""Where more tasks than this run at once, it takes less to sample than to send all rows to each of them."""
 
 
 ALONE = f"both sides have no more than {ALONE_BYTES:,} bytes together, so one task reads and takes them"
@@ -211,8 +201,7 @@ class JoinInputs(PackedSides):
         With keys, hashes of them would travel with every row. Whoever asks for slices gets them from a sample.
         """
         free, few = self.asked == "auto" and self.slices is None, 1 < self.spread.cores <= AGREED_TASKS
-        known = all_within(self.estimates.values(), AGREED_BYTES) and all(one.steady for one in self.estimates.values())
-        return free and few and known and self.strategy.name == "slices"
+        return free and few and agreeable(self.estimates.values()) and self.strategy.name == "slices"
 
     @cached_property
     def uncut(self) -> bool:

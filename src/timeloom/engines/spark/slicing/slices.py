@@ -1,7 +1,7 @@
 """How finely time is sliced: what is known before anything runs, and which boundaries that chooses from a sample."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from timeloom.engines.spark.cluster.session import cores, shuffle_partitions
-from timeloom.engines.spark.cluster.sizes import PARTITION_BYTES, all_within, estimate
+from timeloom.engines.spark.cluster.sizes import PARTITION_BYTES, Estimate, all_within, estimate
 from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     HEAVY,
@@ -33,6 +33,12 @@ WHOLE_BYTES = 16 << 20
 
 ALONE_BYTES = 4 << 20
 """Inputs of grouped verbs and chains below this size that are merely read are taken by one task whole."""
+
+AGREED_BYTES = 64 << 20
+"""Inputs that have no more bytes together, and are merely read, are sent whole to tasks that agree where to cut."""
+
+AGREED_TASKS = 4
+"""Where more tasks than this run at once, it takes less to sample than to send all rows to each of them."""
 
 LEAST_SEEN = 16
 """A bucket of which the sample has fewer rows is not taken to be hot."""
@@ -94,12 +100,18 @@ class Slicing:
 
     @classmethod
     def of(
-        cls, spark: SparkSession, inputs: Sequence[DataFrame], slices: int | None = None, *, grouped: bool = True
+        cls,
+        spark: SparkSession,
+        inputs: Sequence[DataFrame],
+        slices: int | None = None,
+        *,
+        grouped: bool = True,
+        agrees: bool = False,
     ) -> "Slicing":
         """Slice groups by the size of the session and of the inputs, or into the number that is given.
 
         Inputs that a single task could take are not sliced: then nothing need be sampled either, and without groups
-        there is one task.
+        there is one task, or as many as run at once if tasks can agree where to cut.
         """
         at_once = cores(spark)
         most = min(shuffle_partitions(spark), 2 * at_once)
@@ -108,6 +120,8 @@ class Slicing:
         estimates = [estimate(frame) for frame in inputs]
         if all_within(estimates, ALONE_BYTES):
             return cls(1, 1, grouped, partitions=1, groups=True, alone=True)
+        if agrees and 1 < min(most, at_once) <= AGREED_TASKS and agreeable(estimates):
+            return cls(1, 1, grouped, partitions=min(most, at_once), groups=True, agreed=True)
         sizes = [found.size for found in estimates]
         if sum(WHOLE_BYTES if size is None else size for size in sizes) < WHOLE_BYTES:
             return cls(1, 1, grouped, partitions=most if grouped else 1, groups=True)
@@ -210,7 +224,7 @@ class Slicing:
 
     def facts(self, *, grouped: bool) -> dict[str, str | int | float]:
         """What is known before anything runs: how many slices a group has at most, how often rows are copied."""
-        strategy = "keys" if grouped else "slices" if self.slices > 1 else "one task"
+        strategy = "keys" if grouped else "slices" if self.slices > 1 or self.agreed else "one task"
         bound = COPIES if self.slices > 1 else 1.0
         return {"strategy": strategy, "partitions": self.tasks, "slices": self.slices, "replication bound": bound}
 
@@ -221,6 +235,10 @@ class Slicing:
                 f"the input has less than {ALONE_BYTES:,} bytes, so one task reads and takes all of it",
                 "nothing is cut by time",
             )
+        if self.agreed:
+            return (
+                f"the input has no more than {AGREED_BYTES:,} bytes, so {self.tasks} tasks agree where to cut time",
+            )
         if self.slices == 1:
             return (f"the input has less than {whole:,} bytes, so nothing is cut by time",)
         which = "groups with the rows of two tasks or more are" if grouped else "there are no groups, so all rows are"
@@ -228,6 +246,11 @@ class Slicing:
             f"{which} cut by time, at quantiles of a sample taken inside the plan",
             f"fewer slices are made where rows would be copied more than {COPIES:g} times on average",
         )
+
+
+def agreeable(estimates: Collection[Estimate]) -> bool:
+    """Whether each of a few tasks can hold all rows of some inputs, and these are the same when they are read again."""
+    return all_within(estimates, AGREED_BYTES) and all(one.steady for one in estimates)
 
 
 def _beside(wanted: int, heavy: NDArray[np.float64], light: float) -> int:

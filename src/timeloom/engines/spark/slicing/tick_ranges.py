@@ -47,6 +47,15 @@ class PeriodRange:
         return starts, ends if self.with_end else ends - (starts < ends)
 
 
+@dataclass(frozen=True)
+class StartRange:
+    """Rows must be present where they start: what they change later is told to others apart."""
+
+    def of(self, starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
+        """The start of each row as its first and its last tick; rows without time have none."""
+        return starts, starts - (starts >= ends)
+
+
 def tick_range(side: str, parts: Sequence[JoinPart], starts: Ticks, ends: Ticks) -> tuple[Ticks, Ticks]:
     """The first and the last tick that each row of this side must be present at; where there is none, first > last."""
     ways = np.array([_way(side, part) for part in parts], np.int64).reshape(len(parts), 5)
