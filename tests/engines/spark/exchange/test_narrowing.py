@@ -57,6 +57,25 @@ def test_an_end_takes_as_few_bytes_as_it_lies_above_its_start():
     assert sent(dates.append_column("b", table["end"])).equals(dates.append_column("b", table["end"]))
 
 
+@given(st.integers(-(2**63), 2**63 - 1), st.lists(st.integers(-200, 200), min_size=1, max_size=5))
+def test_rows_that_lie_near_the_row_before_arrive_as_they_were(first, steps):
+    with np.errstate(over="ignore"):
+        values = np.int64(first) + np.cumsum(np.resize(np.array(steps, np.int64), 2 * FEW))
+    table = pa.table({"x": values, "y": values[::-1].copy()})
+    assert sent(table).equals(table)
+
+
+def test_numbers_of_rows_and_times_in_order_take_one_byte():
+    rows = 200_000
+    steps = np.random.default_rng(1).integers(0, 250, rows)
+    ids, starts = np.arange(rows) + 2**40, np.cumsum(steps)
+    table = pa.table({"id": ids, "start": starts, "end": starts + 5, "last": pa.array(ids % 2**31).cast(pa.int32())})
+    assert [field.type.bit_width for field in narrowed(table).schema] == [8] * 4
+    assert sent(table).equals(table)
+    late = table.set_column(0, "id", pa.array(np.where(ids % 7 == 6, 2**50, ids)))  # the first rows promise too much
+    assert sent(late).equals(late)
+
+
 @pytest.mark.parametrize(("span", "width"), [(255, 8), (256, 16), (65_535, 16), (65_536, 32), (2**32 - 1, 32)])
 def test_numbers_take_as_few_bytes_as_they_need(span, width):
     for low in (-(2**63), -5, 2**63 - 1 - span):

@@ -16,15 +16,13 @@ from timeloom.engines.spark.exchange.blocks import Block, block_rows, chunks, re
 from timeloom.engines.spark.exchange.routing import RowTicks
 from timeloom.engines.spark.exchange.writing import BlockWriter, RowReader, apart
 from timeloom.engines.spark.slicing.cuts import Cuts, Sampled
-from timeloom.engines.spark.slicing.sharing import mixed
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.tables.ticks import Ticks
+from timeloom.kernels.order import NOTHING, sealed
+from timeloom.kernels.slicing.deciding import deciding_rows
 
 LOOKED_AT = 1 << 13
 """Between so many rows and twice as many decide where to cut, if there are more."""
-
-_TWIST = 21
-"""By so many bits ends are shifted against starts, and keys against ends, before they are mixed."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +101,8 @@ def agreed_cuts(slicing: Slicing, sources: Sequence[tuple[RowTicks, Ticks | None
 
 def _looked_at(ticks: RowTicks, keys: Ticks | None, halvings: int) -> tuple[Ticks, Ticks, Ticks]:
     """The rows that decide, one of ``2**halvings``: where they must be present, and their keys."""
-    chosen = ticks.low <= ticks.high
-    if halvings:
-        told = ticks.ends << _TWIST
-        told += ticks.starts
-        if keys is not None:
-            told += keys << 2 * _TWIST
-        chosen &= mixed(told) < np.uint64(1 << (64 - halvings))
-    rows = np.flatnonzero(chosen)
+    rows = np.empty(ticks.low.size, np.int32)
+    starts, ends, low, high = map(sealed, ticks)
+    told = NOTHING if keys is None else sealed(keys)
+    rows = rows[: deciding_rows((starts, ends, low, high), told, 1 << halvings, rows)]
     return ticks.low[rows], ticks.high[rows], np.zeros(rows.size, np.int64) if keys is None else keys[rows]

@@ -3,6 +3,7 @@
 The shuffle moves a few large values instead of many rows.
 """
 
+import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ BLOCKS = "task int, source int, slice int, since bigint, until bigint, block bin
 """The schema of blocks, wherever they come from and go to."""
 
 TASK, BLOCK = "task", "block"
+
+HELD = b"timeloom.held"
+"""In the metadata of rows that do not travel: the number of their source, and where they go."""
 
 CHUNK_BYTES = 64 << 20
 """How much a task takes in hand at a time."""
@@ -48,9 +52,15 @@ class Block(NamedTuple):
     rows: pa.Table
 
 
-def block_row(rows: pa.Table, source: int, at: Destination, *, narrow: bool = True) -> pa.RecordBatch:
+def block_row(rows: pa.Table, source: int, at: Destination) -> pa.RecordBatch:
     """A block as a row of Spark's."""
-    return _row(ipc_column(rows, narrow=narrow), source, at)
+    return _row(ipc_column(rows), source, at)
+
+
+def held_block(rows: pa.Table, source: int, at: Destination) -> Iterator[pa.RecordBatch]:
+    """A block for the task that has made it: its rows as they are, which say themselves where they go."""
+    told = {HELD: json.dumps([source, *at]).encode()}
+    return iter(rows.replace_schema_metadata(told).combine_chunks().to_batches())
 
 
 def block_rows(rows: pa.Table, source: int, tasks: int) -> Iterator[pa.RecordBatch]:
@@ -66,23 +76,28 @@ def _row(block: pa.Array, source: int, at: Destination) -> pa.RecordBatch:
 
 
 def received(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
-    """The blocks that a task receives."""
+    """The blocks that a task receives, or has made itself."""
     for batch in batches:
+        told = (batch.schema.metadata or {}).get(HELD)
+        if told is not None:
+            source, *rest = json.loads(told)
+            yield Block(source, Destination(*rest), pa.Table.from_batches([batch]).replace_schema_metadata())
+            continue
         for number in range(batch.num_rows):
             task, source, *rest = (batch.column(name)[number].as_py() for name in _FIELDS.names)
             yield Block(source, Destination(task, *rest), read_ipc(batch.column(BLOCK)[number]))
 
 
-def ipc_column(table: pa.Table, *, narrow: bool = True) -> pa.Array:
+def ipc_column(table: pa.Table) -> pa.Array:
     """A column of one value: a table as an Arrow IPC stream."""
-    stream = ipc_stream(table, narrow=narrow)
+    stream = ipc_stream(table)
     ends = pa.py_buffer(np.array([0, stream.size], np.int32))
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends, stream])
 
 
-def ipc_stream(table: pa.Table, *, narrow: bool = True) -> pa.Buffer:
-    """A table as an Arrow IPC stream; narrow, if it is to travel."""
-    sink, table = pa.BufferOutputStream(), narrowed(table) if narrow else table
+def ipc_stream(table: pa.Table) -> pa.Buffer:
+    """A table as an Arrow IPC stream, narrowed."""
+    sink, table = pa.BufferOutputStream(), narrowed(table)
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue()

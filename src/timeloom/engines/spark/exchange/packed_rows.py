@@ -18,6 +18,7 @@ from timeloom.engines.tables.gather import Source
 from timeloom.engines.tables.keys import Keys, group_keys, shared_keys
 from timeloom.engines.tables.ticks import PeriodTicks, Ticks, read_period
 from timeloom.engines.tables.verdicts import VALID, judge
+from timeloom.kernels import order
 from timeloom.model.period import Period
 from timeloom.model.policy import Policy
 
@@ -112,6 +113,12 @@ class PackedSide:
     ends: Ticks
     bits: NDArray[np.int8]
     keys: Keys | None = None
+
+    def by_start(self) -> "PackedSide":
+        """The rows in the order of their starts."""
+        found = order.sort(self.starts, beside=self.ends)
+        keys = None if self.keys is None else self.keys[found.ids]
+        return PackedSide(self.rows[found.ids], found.values, found.beside, self.bits[found.ids], keys)
 
     def where(self, chosen: NDArray[np.bool_]) -> "PackedSide":
         """Some of the rows."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from timeloom.engines.spark.exchange.blocks import block_row, chunks
+from timeloom.engines.spark.exchange.blocks import block_row, chunks, held_block
 from timeloom.engines.spark.exchange.routing import Dealing, RowTicks, routed
 from timeloom.engines.spark.slicing.cuts import CUTS, Cuts
 from timeloom.engines.spark.slicing.sharing import content
@@ -85,7 +85,10 @@ class BlockWriter:
                 block = arranged.slice(first, last - first)
                 if self.marked and destination.slice:
                     block = block.append_column(BITS, from_numpy(found.bits[first:last]))
-                yield block_row(block, self.source, destination, narrow=self.travels)
+                if self.travels:
+                    yield block_row(block, self.source, destination)
+                else:
+                    yield from held_block(block, self.source, destination)
 
 
 def apart(rows: pa.Table) -> tuple[pa.Table, Ticks | None]:

@@ -43,13 +43,23 @@ def run_batch_schema(fields: Sequence[T.StructField]) -> T.StructType:
 
 
 def expanded(batches: DataFrame, fields: Sequence[T.StructField], sides: Sequence[str]) -> DataFrame:
-    """Write out the pairs: each run of each batch, and each row of the window that belongs to it."""
+    """Write out the pairs: each run of each batch, and each row of the window that belongs to it.
+
+    What all pairs of a run have in common is looked up once.
+    """
     values = names(len(fields))[3:]
     runs = batches.selectExpr(FLIP, COUNTS, *values, f"posexplode({FIRSTS}) AS (run, first)")
+    owns = {"left": f"NOT {FLIP}", "right": FLIP}
+    common = [
+        f"CASE WHEN {owns[side]} THEN get({value}, run) END AS {value}_run"
+        for value, side in zip(values, sides, strict=True)
+    ]
     met = f"explode(sequence(first, first + get({COUNTS}, run) - 1)) AS met"
-    pairs = runs.selectExpr(FLIP, *values, "run", met)
-    at = {"left": f"CASE WHEN {FLIP} THEN met ELSE run END", "right": f"CASE WHEN {FLIP} THEN run ELSE met END"}
-    columns = [f"get({value}, {at[side]})" for value, side in zip(values, sides, strict=True)]
+    pairs = runs.selectExpr(FLIP, *values, *common, met)
+    columns = [
+        f"CASE WHEN {owns[side]} THEN {value}_run ELSE get({value}, met) END"
+        for value, side in zip(values, sides, strict=True)
+    ]
     if not any(field.metadata for field in fields):
         return pairs.selectExpr(
             *(f"{text} AS {quoted(field.name)}" for text, field in zip(columns, fields, strict=True))

@@ -57,7 +57,12 @@ class Matcher:
             yield from (found if keep is None else judged(found, keep)).batches(rows, *given)
 
     def scans(self, held: JoinRows) -> Iterator[tuple[Scan, PackedSide, PackedSide]]:
-        """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such."""
+        """Forward scans whose runs are the pairs, and the rows that they are about, if the relation has such.
+
+        What is in order need not be sorted again for each part; rows with keys are sorted by these first.
+        """
+        if len(self.parts) > 1 and not held.keys:
+            held = replace(held, left=held.left.by_start(), right=held.right.by_start())
         for part in self.parts:
             left, right, problem = self._posed(held, part)
             for scan in drive(problem, exact_pieces(part.box) or ()):
