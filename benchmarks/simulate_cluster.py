@@ -6,6 +6,7 @@ favoured), the task that chooses cuts is the one that Spark runs, and so is the 
 """
 
 import argparse
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -20,7 +21,6 @@ from rich.table import Table
 
 from timeloom.engines.spark.exchange.routing import Dealing, Routed, RowTicks, routed
 from timeloom.engines.spark.slicing.boundaries import (
-    PAIRS_PER_ROW,
     RANKS,
     favour,
     sample_size,
@@ -31,6 +31,7 @@ from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.engines.spark.slicing.sharing import mixed
 from timeloom.engines.spark.slicing.slices import Slicing
 from timeloom.engines.spark.slicing.tick_ranges import PartRange
+from timeloom.engines.spark.slicing.work import PAIRS_PER_ROW
 from timeloom.kernels.slicing.copies import START_HERE
 from timeloom.model.names import relation
 from timeloom.model.ticks import Axis
@@ -132,6 +133,43 @@ def long_rows(count: int, numbers: Numbers01) -> Rows:
     return Rows(rows.starts, rows.starts + lengths.astype(np.int64), rows.keys, present)
 
 
+def daily(count: int, numbers: Numbers01) -> Rows:
+    """A year in which nine times as many rows begin at noon as at midnight, of log-normal durations."""
+    day, swing = DOMAIN // 365, 0.8
+    since = np.linspace(0, 1, 1 << 12)
+    before = since - swing * np.sin(2 * np.pi * since) / (2 * np.pi)
+    number, within = np.divmod(numbers(0) * 365, 1)
+    hour = np.interp(within, before, since)
+    starts = ((number + hour) * day).astype(np.int64)
+    lengths = np.ceil(MEAN * _log_normal(numbers(1))).astype(np.int64)
+    present = (1 - swing * np.cos(2 * np.pi * hour)) * MEAN / DOMAIN
+    return Rows(starts, starts + lengths, np.zeros(count, np.int64), present)
+
+
+def rush_hour(count: int, numbers: Numbers01) -> Rows:
+    """Half of the rows come evenly; the others come together, the more the nearer to the middle of a short rush."""
+    rows, width = uniform(count, numbers), DOMAIN // 1000
+    in_rush = numbers(2) < 0.5
+    starts = np.where(in_rush, DOMAIN // 2 + (_normal(numbers(0)) * width).astype(np.int64), rows.starts)
+    off = (starts - DOMAIN // 2) / width
+    rate = 0.5 + 0.5 * np.exp(-(off**2) / 2) / math.sqrt(2 * math.pi) * DOMAIN / width
+    return Rows(starts, starts + (rows.ends - rows.starts), rows.keys, rate * MEAN / DOMAIN)
+
+
+def _normal(numbers: Parts) -> Parts:
+    """Normal numbers at evenly spread ones."""
+    at = np.linspace(-8, 8, 1 << 14)
+    below = np.cumsum(np.exp(-(at**2) / 2))
+    found: Parts = np.interp(numbers, (below - below[0]) / (below[-1] - below[0]), at)
+    return found
+
+
+def _log_normal(numbers: Parts, spread: float = 1.5) -> Parts:
+    """Log-normal numbers of mean 1 at evenly spread ones."""
+    found: Parts = np.exp(spread * _normal(numbers) - spread**2 / 2)
+    return found
+
+
 def timeless(count: int, numbers: Numbers01) -> Rows:
     """One row lasts for all time: it goes to every task, which is one copy more for each."""
     return uniform(count, numbers)
@@ -156,6 +194,8 @@ DISTRIBUTIONS: dict[str, Callable[[int, Numbers01], Rows]] = {
     "uniform": uniform,
     "zipf": zipf,
     "bursts": bursts,
+    "daily": daily,
+    "rush_hour": rush_hour,
     "timeless": timeless,
     "long_rows": long_rows,
     "one_instant": one_instant,
@@ -247,11 +287,13 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", type=float, default=[1e9, 1e10, 1e11, 1e12])
     parser.add_argument("--tasks", nargs="*", type=int, default=[100, 1000, 10_000])
     parser.add_argument("--distributions", nargs="*", default=list(DISTRIBUTIONS))
+    parser.add_argument("--seeds", nargs="*", type=int, default=[1])
     given = parser.parse_args()
     output = Table(title="A join on paper: real sample, cuts and routing")
     for name in (
         "rows",
         "tasks",
+        "seed",
         "copies per row",
         "largest task / mean",
         "by rows",
@@ -265,13 +307,13 @@ def main() -> None:
         output.add_section()
         output.add_row(f"{name} {'(worst case)' if name in WORST else ''}")
         for total in given.rows:
-            for tasks in given.tasks:
-                found = simulate(name, total, tasks, count=max(1 << 20, 400 * tasks))
+            for tasks, seed in itertools.product(given.tasks, given.seeds):
+                found = simulate(name, total, tasks, count=max(1 << 20, 400 * tasks), seed=seed)
                 cells = f"{found.copies:.3f}", f"{found.imbalance:.2f}", f"{found.most_rows:.2f}"
                 shuffled = f"{found.shuffled / 1e9:,.0f} GB"
                 chosen = f"{found.driver:,} B", f"{found.seconds:.1f} s"
                 holds = "" if name in WORST else "yes" if found.copies <= 1.5 and found.imbalance <= 1.3 else "no"
-                output.add_row(f"{total:.0e}", f"{tasks:,}", *cells, shuffled, *chosen, holds)
+                output.add_row(f"{total:.0e}", f"{tasks:,}", str(seed), *cells, shuffled, *chosen, holds)
     Console(width=120).print(output)
     for name, why in WORST.items():
         print(f"{name}: {why}")

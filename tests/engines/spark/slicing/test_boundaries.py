@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import timeloom as tl
 from timeloom.engines.spark.exchange.routing import RowTicks, routed
-from timeloom.engines.spark.slicing import boundaries
 from timeloom.engines.spark.slicing.boundaries import (
     COPIES,
     RANKS,
@@ -20,7 +19,6 @@ from timeloom.engines.spark.slicing.boundaries import (
     sample_size,
     sampled_share,
     stand_for,
-    work,
 )
 from timeloom.engines.spark.slicing.cuts import Cuts, CutTask
 from timeloom.engines.spark.slicing.join_parts import cover
@@ -190,18 +188,3 @@ def test_rows_last_to_their_ends_and_rows_without_time_nowhere():
 def test_the_first_tick_of_all_is_weighed_like_any_other(first):
     points = np.array([first] * 6 + [first + 1] * 2, np.int64)
     assert bounded(points, np.ones(8), 4).tolist() == bounded(points - first, np.ones(8), 4).tolist()
-
-
-def test_chance_is_taken_out_of_large_samples_and_steps_remain(monkeypatch):
-    monkeypatch.setattr(boundaries, "LEAST_LEVELS", 9)
-    draw = np.random.default_rng(2)
-    dense = np.arange(1 << 17) < 1 << 16
-    low = np.cumsum(draw.exponential(np.where(dense, 10.0, 100.0))).astype(np.int64)
-    high = low + draw.exponential(100.0, low.size).astype(np.int64)
-    weights = work(low, high, np.full(low.size, 1000.0)) / 1000
-    assert weights[:-2000][dense[:-2000]].mean() == pytest.approx(20 + 5000, rel=0.03)
-    assert weights[~dense].mean() == pytest.approx(20 + 500, rel=0.05)
-    assert all(part.std() < 0.03 * part.mean() for part in (weights[:60_000], weights[70_000:]))
-    few = slice(0, 1 << 14)
-    exact = work(low[few], high[few], np.ones(1 << 14), exact=True)
-    assert work(low[few], high[few], np.ones(1 << 14)).tolist() == exact.tolist()

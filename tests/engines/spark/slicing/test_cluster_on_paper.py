@@ -7,10 +7,10 @@ EVEN = [
     (name, tasks, seed)
     for name in DISTRIBUTIONS
     if name not in WORST
-    for tasks, seeds in ((100, 5), (1000, 3))
+    for tasks, seeds in ((100, 8), (1000, 3))
     for seed in range(1, seeds + 1)
 ]
-EVEN += [(name, 10_000, 1) for name in ("zipf", "bursts")]
+EVEN += [("zipf", 10_000, 1), ("bursts", 10_000, 3)]
 
 
 @pytest.mark.parametrize(("name", "tasks", "seed"), EVEN)

@@ -1,8 +1,6 @@
 """Where time slices begin: quantiles of a sample of rows, each of which stands for so many."""
 
 from collections.abc import Collection
-from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +31,8 @@ LEAST_SHARE, USUAL_SHARE = 1 / 128, 1 / 32
 RANKED_BYTES = 1 << 30
 """No more bytes than this are ranked, however large inputs are: one task reads them."""
 
-PAIRS_PER_ROW = 20.0
-"""A row that is sent to a task costs about as much as so many pairs that come back."""
-
 HEAVY = 2.0
 """A tick that weighs so many times what a slice should is worth the copies that it takes to share it."""
-
-BLOCK, LEAST_LEVELS = 64, 17
-"""Chance is taken out of samples of so many rows at least, times two for each level, block by block: where slices are
-thousands. Of fewer slices none is so far off, and a block in which a burst begins would count for more."""
-
-LIKELY = 3 * 3**0.5
-"""Blocks differ if they are further apart than so many times what their number of rows errs by. Three times that is as
-far as chance goes; how many are present errs more than their number, as the time and the lengths of rows err, too."""
 
 FAVOURED = (6, 12, 18, 24, 30, 36)
 """A row of ``2**6`` ticks or more is twice as likely to be in the sample, one of ``2**12`` four times, and so on.
@@ -84,78 +71,6 @@ def stand_for(
     below = share if rank.size < size else (float(rank.max()) + 1) / RANKS
     counts: NDArray[np.float64] = np.maximum(1.0, 1 / (below * 2.0 ** favour(starts, ends)))
     return counts
-
-
-def work(
-    low: NDArray[np.int64], high: NDArray[np.int64], counts: NDArray[np.float64], *, exact: bool = False
-) -> NDArray[np.float64]:
-    """How much work each sampled row stands for: so many rows, and their pairs with those that are present with them.
-
-    Half of these are of the other side. Rows are in order of their first ticks. If ``exact``, only whole numbers are
-    added up on the way.
-    """
-    present = None if exact else evened(low, high, counts)
-    if present is None:
-        present = _before(low, counts, low, "right") - _before(high, counts, low, "left")
-    weights: NDArray[np.float64] = counts * (PAIRS_PER_ROW + present / 2)
-    return weights
-
-
-def _before(
-    points: NDArray[np.int64], counts: NDArray[np.float64], ticks: NDArray[np.int64], side: Literal["left", "right"]
-) -> NDArray[np.float64]:
-    """How many rows have their points before each tick, or there as well."""
-    if points is not ticks:
-        order = np.argsort(points)
-        points, counts = points[order], counts[order]
-    totals: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(counts)])
-    return totals[np.searchsorted(points, ticks, side=side)]
-
-
-def evened(low: NDArray[np.int64], high: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """How many rows are present with each of many sampled ones, without what is likely to be chance; None of few.
-
-    Where few sampled rows meet each other, to count who does tells little. So rows, in order of their first ticks, are
-    taken in blocks: how much time they last in that of a block tells how many are present. Blocks are compared two by
-    two, then pairs of them, and so on: halves that differ by no more than chance get what they have in common. Steps
-    remain.
-    """
-    levels = (low.size // BLOCK).bit_length() - 1
-    if levels < LEAST_LEVELS:
-        return None
-    edges = (np.arange(2**levels) * low.size) >> levels
-    begins = low[edges]
-    spans = np.diff(begins, append=max(low[-1], begins[-1] + 1)).astype(np.float64)
-    if not spans.all():
-        return None
-    rows, squares = np.add.reduceat(counts, edges), np.add.reduceat(counts**2, edges)
-    sums = [np.stack([rows * _lasting(low, high, counts, edges) / spans, rows, squares])]
-    for _ in range(levels):
-        sums.append(sums[-1][:, ::2] + sums[-1][:, 1::2])
-    found = sums[-1][0] / sums[-1][1]
-    for (above, rows_above, _), (totals, rows, squares) in pairwise(reversed(sums)):
-        mean, halves = above / rows_above, (totals / rows).reshape(-1, 2)
-        chance = LIKELY * mean * np.sqrt((squares / rows**2).reshape(-1, 2).sum(axis=1))
-        differs = np.abs(np.diff(halves, axis=1)[:, 0]) > chance
-        found = np.where(differs, halves.T * (found / mean), found).T.ravel()
-    return np.repeat(found, np.diff(edges, append=low.size))
-
-
-def _lasting(
-    low: NDArray[np.int64], high: NDArray[np.int64], counts: NDArray[np.float64], edges: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """How much time rows last within each block, which ends where the next begins."""
-    ends = np.append(low[edges[1:]], max(low[-1], low[edges[-1]] + 1))
-    rows = np.add.reduceat(counts, edges)
-    began = np.add.reduceat(counts * (np.repeat(ends, np.diff(edges, append=low.size)) - low), edges)
-    block = np.searchsorted(ends, high, side="right")
-    inside = block < ends.size
-    block, gone = block[inside], counts[inside]
-    left = np.bincount(block, gone, ends.size)
-    ended = np.bincount(block, gone * (ends[block] - high[inside]), ends.size)
-    held = np.cumsum(rows - left) - (rows - left)
-    found: NDArray[np.float64] = held * np.diff(ends, prepend=low[0]) + began - ended
-    return found
 
 
 def divided(points: NDArray[np.int64], weights: NDArray[np.float64], parts: NDArray[np.float64]) -> NDArray[np.int64]:

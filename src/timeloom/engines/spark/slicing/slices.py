@@ -22,10 +22,10 @@ from timeloom.engines.spark.slicing.boundaries import (
     quantiles,
     sample_size,
     sampled_share,
-    work,
 )
 from timeloom.engines.spark.slicing.sharing import Grid, Present, grids
 from timeloom.engines.spark.slicing.stretches import stretches
+from timeloom.engines.spark.slicing.work import work
 from timeloom.engines.tables.ticks import Ticks
 
 WHOLE_BYTES = 16 << 20
@@ -185,9 +185,10 @@ class Slicing:
         after the other.
         """
         share, task = (held.sum() + sum(rows for rows, _ in cut.values())) / self.tasks, 0
+        weighed = {bucket: self._weights(present) for bucket, (_, present) in cut.items()}
         for bucket, (rows, present) in list(cut.items()):
             wanted = min(self.slices, math.ceil(PIECES * rows / share))
-            if heaviest(present.low, self._weights(present)) * rows < share / PIECES:
+            if heaviest(present.low, weighed[bucket]) * rows < share / PIECES:
                 continue
             found.add(bucket, task, *self._cut(present, wanted))
             slots = found.slots(bucket)
@@ -196,7 +197,7 @@ class Slicing:
             del cut[bucket]
         lengths = np.array([rows for rows, _ in cut.values()])
         for (bucket, (_, present)), (first, parts) in zip(cut.items(), stretches(held, lengths), strict=True):
-            bounds = divided(present.low, self._weights(present), parts)
+            bounds = divided(present.low, weighed[bucket], parts)
             if parts.size < self.least or copies(bounds, present.low, present.high, present.counts) <= COPIES:
                 found.add(bucket, first, bounds, {})
             else:
