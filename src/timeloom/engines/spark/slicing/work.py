@@ -14,6 +14,9 @@ BLOCK, MOST_LEVELS = 8, 17
 """Blocks have so many sampled rows at least, as errors of smaller numbers are far from normal. More doublings of blocks
 than so many would take time: the largest sample is 20 million rows, 2,000 for a slice, and 152 for a block."""
 
+AT_ONCE = 1 << 13
+"""Rows of so many blocks are looked at together: those of all would take as much memory as the sample."""
+
 TURNS, GOLDEN = 8, (5**0.5 - 1) / 2
 """So many times blocks are put into pairs, each time beginning elsewhere: multiples of the other are spread evenly. A
 step that lies badly in one of them does not in the others."""
@@ -78,31 +81,36 @@ def _rates(
     with more than that of the blocks it is looked for in. What rows cost counts by rows, not by time: bursts of equal
     rows are alike, however long it is quiet between them.
     """
-    chance = counts * (counts - 1)
-    begin = np.stack([rows, spans, np.add.reduceat(chance, edges), np.full(rows.size, np.inf), spans])
-    lengths = np.minimum(high, low[-1]) - low
-    present, errors, most = _lasting(low, high, (counts, chance * lengths, chance), edges)
+    (_, begun, _), (present, most, errors) = _lasting(low, high, counts, edges)
+    begin = np.stack([rows, spans, begun, np.full(rows.size, np.inf), spans])
     rates = rows / spans
     costs = rates * (PAIRS_PER_ROW * spans + present / 2)
     return begin, np.stack([costs, rows, rates**2 * errors / 4, rates**2 * most / 4, spans])
 
 
-def _lasting(
-    low: NDArray[np.int64], high: NDArray[np.int64], weights: tuple[Parts, ...], edges: NDArray[np.int64]
-) -> list[Parts]:
-    """How much time rows of such weights last within each block, which ends where the next begins."""
+def _lasting(low: NDArray[np.int64], high: NDArray[np.int64], counts: Parts, edges: NDArray[np.int64]) -> Parts:
+    """Of each block, which ends where the next begins, what begins in it, and that by the time that it lasts there.
+
+    That is what rows count, by how much it errs, and so much for each tick of their lengths.
+    """
     ends = np.append(low[edges[1:]], max(low[-1], low[edges[-1]] + 1))
-    until = np.repeat(ends, np.diff(edges, append=low.size)) - low
-    last = np.minimum(high, ends[-1] - 1)
-    block = np.searchsorted(ends, last, side="right")
-    over = ends[block] - last
-    found = []
-    for each in weights:
-        held = np.cumsum(np.add.reduceat(each, edges) - np.bincount(block, each, ends.size))
-        lasting = np.add.reduceat(each * until, edges) - np.bincount(block, each * over, ends.size)
-        lasting[1:] += held[:-1] * np.diff(ends)
-        found.append(lasting)
-    return found
+    bounds = np.append(edges, low.size)
+    begun, gone, lasting = np.zeros((3, 3, ends.size))
+    for first in range(0, ends.size, AT_ONCE):
+        blocks = slice(first, first + AT_ONCE)
+        mine = slice(bounds[first], bounds[min(first + AT_ONCE, ends.size)])
+        at = edges[blocks] - edges[first]
+        until = np.repeat(ends[blocks], np.diff(bounds[first : first + AT_ONCE + 1])) - low[mine]
+        last = np.minimum(high[mine], ends[-1] - 1)
+        block = np.searchsorted(ends, last, side="right")
+        chance = counts[mine] * (counts[mine] - 1)
+        for number, each in enumerate((counts[mine], chance, chance * (last - low[mine]))):
+            begun[number, blocks] = np.add.reduceat(each, at)
+            gone[number] += np.bincount(block, each, ends.size)
+            lasting[number, blocks] += np.add.reduceat(each * until, at)
+            lasting[number] -= np.bincount(block, each * (ends[block] - last), ends.size)
+    lasting[:, 1:] += np.cumsum(begun - gone, axis=1)[:, :-1] * np.diff(ends)
+    return np.stack([begun, lasting])
 
 
 def _smoothed(*rates: Parts) -> Parts:
