@@ -118,8 +118,9 @@ def _smoothed(*rates: Parts) -> Parts:
     blocks = rates[0].shape[1]
     by = (blocks * (np.arange(TURNS) * GOLDEN % 1)).astype(np.int64)[:, None]
     there, back = ((np.arange(blocks) + sign * by) % blocks for sign in (1, -1))
-    logs = sum(np.take_along_axis(_halved(rate[:, there]), back, axis=1).mean(axis=0) for rate in rates)
-    found: Parts = np.exp(logs)
+    turned = _halved(np.concatenate([rate[:, there] for rate in rates], axis=1))
+    logs = np.take_along_axis(turned, np.tile(back, (len(rates), 1)), axis=1)
+    found: Parts = np.exp(logs.sum(axis=0) / TURNS)
     return found
 
 
@@ -134,12 +135,14 @@ def _halved(blocks: Parts) -> Parts:
     while levels[-1].shape[2] > 1:
         levels.append(levels[-1][..., ::2] + levels[-1][..., 1::2])
     rates: Parts = np.log(levels[-1][0] / levels[-1][1])
-    for amounts, units, errors, most, spans in (level.reshape(5, TURNS, -1, 2) for level in reversed(levels[:-1])):
+    for amounts, units, errors, most, spans in (
+        level.reshape(*level.shape[:2], -1, 2) for level in reversed(levels[:-1])
+    ):
         apart = np.diff(np.log(amounts / units))[..., 0]
         chance = (np.minimum(errors, most * spans) / amounts**2).sum(axis=-1)
         apart *= likely(apart**2, chance)
         first = rates + np.log(units.sum(axis=-1) / (units[..., 0] + units[..., 1] * np.exp(apart)))
-        rates = np.stack([first, first + apart], axis=-1).reshape(TURNS, -1)
+        rates = np.stack([first, first + apart], axis=-1).reshape(len(first), -1)
     return rates
 
 
