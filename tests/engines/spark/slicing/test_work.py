@@ -30,7 +30,7 @@ def test_chance_is_taken_out_of_samples_of_all_sizes(count):
 def test_chance_is_taken_out_and_steps_remain(monkeypatch):
     dense = np.arange(1 << 17) < 1 << 16
     rows = drawn(dense.size, np.where(dense, 10.0, 100.0))
-    monkeypatch.setattr(module, "MOST_LEVELS", 11)
+    monkeypatch.setattr(module, "BLOCK", 64)
     weights = work(*rows) / 1000
     assert weights[:-2000][dense[:-2000]].mean() == pytest.approx(PAIRS_PER_ROW + 5000, rel=0.03)
     assert weights[~dense].mean() == pytest.approx(PAIRS_PER_ROW + 500, rel=0.05)

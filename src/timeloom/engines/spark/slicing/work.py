@@ -1,5 +1,6 @@
 """How much work the rows of a sample stand for, without what is likely to be chance."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -10,9 +11,9 @@ Parts = NDArray[np.float64]
 PAIRS_PER_ROW = 20.0
 """A row that is sent to a task costs about as much as so many pairs that come back."""
 
-BLOCK, MOST_LEVELS = 8, 17
-"""Blocks have so many sampled rows at least, as errors of smaller numbers are far from normal. More doublings of blocks
-than so many would take time: the largest sample is 20 million rows, 2,000 for a slice, and 152 for a block."""
+BLOCK, ROOTS = 8, 32
+"""Blocks have so many sampled rows at least, as errors of smaller numbers are far from normal; and there are no more
+than so many times the root of the rows, as more take time: 8 of 700 rows for a slice are one, 140 of 2,000."""
 
 AT_ONCE = 1 << 13
 """Rows of so many blocks are looked at together: those of all would take as much memory as the sample."""
@@ -60,7 +61,7 @@ def evened(low: NDArray[np.int64], high: NDArray[np.int64], counts: Parts) -> Pa
     time rows last in it how many are present. None if
     blocks would have no rows or no time, or if the sample has all rows.
     """
-    levels = min((low.size // BLOCK).bit_length() - 1, MOST_LEVELS)
+    levels = (low.size // max(BLOCK, math.isqrt(low.size) // ROOTS)).bit_length() - 1
     if levels < 1 or int(low[-1]) - int(low[0]) >= 2**63 or counts.max() <= 1:
         return None
     edges = (np.arange(2**levels) * low.size) >> levels
@@ -69,7 +70,8 @@ def evened(low: NDArray[np.int64], high: NDArray[np.int64], counts: Parts) -> Pa
         return None
     rows = np.add.reduceat(counts, edges)
     work_in_blocks = _smoothed(*_rates(low, high, counts, edges, spans, rows)) * spans
-    return counts * np.repeat(work_in_blocks / rows, np.diff(edges, append=low.size))
+    found: Parts = counts * np.repeat(work_in_blocks / rows, np.diff(edges, append=low.size))
+    return found
 
 
 def _rates(
@@ -135,9 +137,8 @@ def _halved(blocks: Parts) -> Parts:
     while levels[-1].shape[2] > 1:
         levels.append(levels[-1][..., ::2] + levels[-1][..., 1::2])
     rates: Parts = np.log(levels[-1][0] / levels[-1][1])
-    for amounts, units, errors, most, spans in (
-        level.reshape(*level.shape[:2], -1, 2) for level in reversed(levels[:-1])
-    ):
+    halves = (level.reshape(*level.shape[:2], -1, 2) for level in reversed(levels[:-1]))
+    for amounts, units, errors, most, spans in halves:
         apart = np.diff(np.log(amounts / units))[..., 0]
         chance = (np.minimum(errors, most * spans) / amounts**2).sum(axis=-1)
         apart *= likely(apart**2, chance)
