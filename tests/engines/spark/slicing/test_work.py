@@ -39,6 +39,13 @@ def test_chance_is_taken_out_and_steps_remain(monkeypatch):
         assert found.std() < 0.03 * found.mean()
 
 
+def test_rows_with_few_pairs_are_not_left_to_one_task():
+    rush = np.arange(1 << 14) < 1 << 13
+    low, high, counts = drawn(rush.size, np.where(rush, 1.0, 1e6), 1e3)
+    weights = work(low, high, counts)
+    assert weights.min() >= 0.8 * weights.mean() / 8
+
+
 def test_no_row_meets_itself():
     low, high, counts = drawn(1 << 14, 1e6, 1e3, stands_for=1e6)
     assert work(low, high, counts).sum() / counts.sum() == pytest.approx(PAIRS_PER_ROW + 500, rel=0.2)

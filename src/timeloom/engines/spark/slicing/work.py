@@ -22,6 +22,9 @@ TURNS, GOLDEN = 8, (5**0.5 - 1) / 2
 """So many times blocks are put into pairs, each time beginning elsewhere: multiples of the other are spread evenly. A
 step that lies badly in one of them does not in the others."""
 
+MOST_ROWS = 8
+"""A task holds its rows: rows with few pairs count for so much that none has more than so many times the mean."""
+
 ROUNDS = 12
 """After so many the share of the differences that are there is as good as found."""
 
@@ -70,7 +73,8 @@ def evened(low: NDArray[np.int64], high: NDArray[np.int64], counts: Parts) -> Pa
         return None
     rows = np.add.reduceat(counts, edges)
     work_in_blocks = _smoothed(*_rates(low, high, counts, edges, spans, rows)) * spans
-    found: Parts = counts * np.repeat(work_in_blocks / rows, np.diff(edges, append=low.size))
+    each = np.maximum(work_in_blocks / rows, work_in_blocks.sum() / rows.sum() / MOST_ROWS)
+    found: Parts = counts * np.repeat(each, np.diff(edges, append=low.size))
     return found
 
 
