@@ -61,8 +61,8 @@ def evened(low: NDArray[np.int64], high: NDArray[np.int64], counts: Parts) -> Pa
 
     Where few sampled rows meet each other, to count who does tells little, and each would meet itself. So rows, in
     order of their first ticks, are taken in blocks: how long one lasts tells how many rows begin in a tick, how much
-    time rows last in it how many are present. None if
-    blocks would have no rows or no time, or if the sample has all rows.
+    time rows last in it how many are present. None if blocks would have no rows or no time, or if the sample has all
+    rows.
     """
     levels = (low.size // max(BLOCK, math.isqrt(low.size) // ROOTS)).bit_length() - 1
     if levels < 1 or int(low[-1]) - int(low[0]) >= 2**63 or counts.max() <= 1:
