@@ -10,6 +10,7 @@ import timeloom as tl
 from dealing import deal_sides
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
+from timeloom.engines.spark.matching import tasks
 from timeloom.engines.spark.matching.pair_columns import PairColumns
 from timeloom.engines.spark.matching.runs import RunTask
 from timeloom.engines.spark.matching.tasks import JoinTask, Matcher, batch_rows
@@ -70,3 +71,17 @@ def test_runs_leave_a_task_in_pages():
     assert sum(pairs) == ROWS * ROWS
     assert max(pairs) < 16 * 2**15
     assert pages_of(runs, batches)[1] < HELD
+
+
+@pytest.mark.parametrize("how", ["inner", "full"])
+@pytest.mark.parametrize("layouts", [LAYOUTS, KEYED], ids=["no keys", "keys"])
+def test_pairs_leave_a_task_that_calls_no_kernel_in_pages(layouts, how, monkeypatch):
+    monkeypatch.setattr(tasks, "compiler_loaded", lambda: False)
+    columns = (OutputColumn("r", "left", "r"), OutputColumn("s", "right", "", "s"))
+    matcher, batches = task_of("auto", layouts)
+    join = JoinTask(matcher, how, columns, PairColumns(({"r": 0}, {"s": 0}), None, Axis.INTEGER))
+    most = batch_rows(next(matcher.held(iter(batches))))
+    sizes, held = pages_of(join, batches)
+    assert sum(sizes) == ROWS * ROWS
+    assert max(sizes) <= most < ROWS * ROWS / 10
+    assert held < HELD

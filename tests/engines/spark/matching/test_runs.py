@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,8 @@ from drawing import keys_for, periods
 from timeloom.engines.spark.exchange.packed_rows import SideLayout
 from timeloom.engines.spark.exchange.readers import ShuffledBlocks
 from timeloom.engines.spark.join import planned
-from timeloom.engines.spark.matching.runs import PAIRS, WINDOW_BYTES, RunTask, cut
+from timeloom.engines.spark.matching import tasks
+from timeloom.engines.spark.matching.runs import PAIRS, WINDOW_BYTES, RunTask, cut, cut_few
 from timeloom.engines.spark.matching.tasks import Matcher
 from timeloom.engines.spark.slicing.join_parts import cover
 from timeloom.model.join import JoinRequest
@@ -35,6 +37,16 @@ def pairs_of(batches):
             assert batches.lows[number] <= first
             assert first + count <= batches.highs[number]
             yield from ((batches.rows[at], first + step) for step in range(count))
+
+
+@given(RUNS, st.integers(0, 4))
+def test_run_batches_that_are_made_without_kernels_hold_every_pair_once(runs, window):
+    begins, counts = (np.array([run[at] for run in runs], np.int64) for at in (0, 1))
+    batches = cut_few(begins, counts, window)
+    expected = Counter((row, begin + step) for row, (begin, count) in enumerate(runs) for step in range(count))
+    assert Counter(pairs_of(batches)) == expected
+    totals = [batches.counts[a:b].sum() for a, b in zip(batches.edges[:-1], batches.edges[1:], strict=True)]
+    assert all(total < 2 ** (PAIRS + window) + 31 for total in totals)
 
 
 @given(RUNS, st.integers(0, 4))
@@ -66,8 +78,8 @@ def written_out(batch, sides):
 
 @pytest.mark.parametrize("relation", EXACT, ids=str)
 @settings(max_examples=40, deadline=None)
-@given(periods(), periods(), BOUNDS, st.data())
-def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, data):
+@given(periods(), periods(), BOUNDS, st.booleans(), st.data())
+def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, loaded, data):
     relation = tl.relation(relation)
     pieces = cover(relation.boxes())
     tables = []
@@ -81,12 +93,13 @@ def test_tasks_return_the_pairs_of_their_slices(relation, left, right, bounds, d
     schema = tables[0].rename_columns(["p0", "p1", "p2", "p3"]).schema
     matcher = Matcher(ShuffledBlocks(schema), *layouts, pieces, Policy(), "auto")
     task = RunTask(matcher, (("left", 3), ("right", 3), ("left", 2)))
-    found = Counter(
-        pair
-        for received in deal_sides(packed, layouts, pieces, bounds, 3).values()
-        for batch in task(iter([received]))
-        for pair in written_out(batch, ("left", "right", "left"))
-    )
+    with patch.object(tasks, "compiler_loaded", return_value=loaded):
+        found = Counter(
+            pair
+            for received in deal_sides(packed, layouts, pieces, bounds, 3).values()
+            for batch in task(iter([received]))
+            for pair in written_out(batch, ("left", "right", "left"))
+        )
     expected = tl.join(tables[0], tables[1], relation, on="key", columns=["id", "id_right", "key"])
     assert found == Counter(tuple(row.values()) for row in expected.to_pylist())
 

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from timeloom.engines.joins.few_rows import stretches
 from timeloom.engines.spark.exchange.packed_rows import SideLayout, admitted
-from timeloom.engines.spark.matching.runs import Numbers, stretches
+from timeloom.engines.spark.matching.runs import Numbers
 from timeloom.engines.spark.slicing.join_parts import JoinPart
 from timeloom.engines.spark.slicing.tick_ranges import tick_range
 from timeloom.engines.tables.ticks import Ticks

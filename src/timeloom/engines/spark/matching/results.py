@@ -86,7 +86,7 @@ class JoinResult:
         if self.runs:
             return self._expanded()
         task = JoinTask(self.inputs.matcher(self.algorithm), self.how, self.columns, self.inputs.pairs(self.writer))
-        result = mapped(plan.rows(), task, self.schema)
+        result = mapped(plan.rows(), task, self.schema, kernels=not self.inputs.alone)
         if self.inputs.undecided:
             require_one_reading(self.inputs.sides.both)
             result = result.unionAll(
@@ -122,7 +122,8 @@ class JoinResult:
             for column in self.columns
         )
         task = RunTask(self.inputs.matcher(self.algorithm), columns)
-        batches = mapped(self.inputs.plan.rows(), task, run_batch_schema(self.schema.fields))
+        rows, schema = self.inputs.plan.rows(), run_batch_schema(self.schema.fields)
+        batches = mapped(rows, task, schema, kernels=not self.inputs.alone)
         return expanded(batches, self.schema.fields, sides)
 
 

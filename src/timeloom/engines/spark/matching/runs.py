@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from timeloom.engines.joins.few_rows import FewScan, stretches
 from timeloom.engines.joins.forward_scan import Scan
 from timeloom.engines.spark.exchange.packed_rows import JoinRows, PackedSide
 from timeloom.engines.spark.matching.tasks import Matcher
@@ -66,7 +67,8 @@ class RunTask:
     def _batches(self, held: JoinRows, scan: Scan, left: PackedSide, right: PackedSide) -> Iterator[pa.RecordBatch]:
         probe, indexed = (right, left) if scan.driver.flip else (left, right)
         window = min(WINDOW, max(1, WINDOW_BYTES // max(1, held.row_bytes)).bit_length() - 1)
-        batches, at_once = cut(*scan.runs(), window), max(1, RUN_BATCHES >> (WINDOW - window))
+        cut_at_windows = cut_few if isinstance(scan, FewScan) else cut
+        batches, at_once = cut_at_windows(*scan.runs(), window), max(1, RUN_BATCHES >> (WINDOW - window))
         owners, others = probe.rows[scan.owners], indexed.rows[scan.axis.ids]
         for first in range(0, batches.lows.size, at_once):
             edges = batches.edges[first : first + at_once + 1]
@@ -105,11 +107,17 @@ def cut(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> R
     return RunBatches(rows, firsts, lengths, edges[: found + 1], lows[:found], highs[:found])
 
 
-def stretches(lows: Numbers, highs: Numbers) -> Numbers:
-    """The numbers from each low to its high, one stretch after the other."""
-    lengths = highs - lows
-    shifts: Numbers = np.repeat(lows - np.cumsum(lengths) + lengths, lengths)
-    return np.arange(shifts.size) + shifts
+def cut_few(begins: NDArray[np.integer], counts: Numbers, window: int = WINDOW) -> RunBatches:
+    """Put few runs, in order of where they begin, into batches of about as many pairs, without kernels."""
+    rows = np.flatnonzero(counts)
+    firsts, lengths = begins[rows].astype(np.int64), counts[rows]
+    batch = (np.cumsum(lengths) - lengths) >> (window + PAIRS)
+    edges = np.flatnonzero(np.diff(batch, prepend=-1, append=-1))
+    if not rows.size:
+        return RunBatches(rows, firsts, lengths, np.zeros(1, np.int64), rows, rows)
+    lows = np.minimum.reduceat(firsts, edges[:-1])
+    highs = np.maximum.reduceat(firsts + lengths, edges[:-1])
+    return RunBatches(rows, firsts, lengths, edges, lows, highs)
 
 
 def _lists(offsets: Numbers, values: pa.Array) -> pa.ListArray:

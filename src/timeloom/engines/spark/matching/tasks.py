@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from timeloom.engines.counts.counting import exists
 from timeloom.engines.joins.algorithms import find
 from timeloom.engines.joins.drivers import exact_pieces
+from timeloom.engines.joins.few_rows import FEW, FewScan, compiler_loaded, few_scans
 from timeloom.engines.joins.forward_scan import Scan, drive
 from timeloom.engines.joins.problem import Problem, Side
 from timeloom.engines.joins.residual import judged
@@ -25,6 +26,9 @@ from timeloom.model.policy import Policy
 
 BATCH_BYTES = 2 << 20
 """About how large a batch of results may be: no larger than what processors keep close."""
+
+FEW_BYTES = 4 << 20
+"""Rows with more bytes are not few: what they share windows for takes more than the compiler."""
 
 Values = tuple[NDArray[np.generic], NDArray[np.generic]]
 """A value for each packed row, to be written for the left and for the right rows of pairs."""
@@ -53,6 +57,10 @@ class Matcher:
         for part in self.parts:
             left, right, problem = self._posed(held, part)
             given = (left.rows, right.rows) if values is None else (values[0][left.rows], values[1][right.rows])
+            few = self._few(held, part, problem) if keep is None and self.algorithm == "auto" else None
+            if few is not None:
+                yield from (pairs for scan in few for pairs in scan.listed(given[0], given[1], rows))
+                continue
             found = find(problem, (part.box,), self.algorithm)
             yield from (found if keep is None else judged(found, keep)).batches(rows, *given)
 
@@ -61,12 +69,19 @@ class Matcher:
 
         What is in order need not be sorted again for each part; rows with keys are sorted by these first.
         """
-        if len(self.parts) > 1 and not held.keys:
+        if len(self.parts) > 1 and not held.keys and len(held) > FEW:
             held = replace(held, left=held.left.by_start(), right=held.right.by_start())
         for part in self.parts:
             left, right, problem = self._posed(held, part)
-            for scan in drive(problem, exact_pieces(part.box) or ()):
+            for scan in self._few(held, part, problem) or drive(problem, exact_pieces(part.box) or ()):
                 yield scan, left, right
+
+    def _few(self, held: JoinRows, part: JoinPart, problem: Problem) -> list[FewScan] | None:
+        """Scans without kernels, where the compiler is not loaded and rows are too few to wait for it."""
+        if compiler_loaded() or len(held) > FEW or held.packed.table.nbytes > FEW_BYTES:
+            return None
+        pieces = exact_pieces(part.box)
+        return few_scans(problem, pieces) if pieces else None
 
     def matched(self, held: JoinRows) -> NDArray[np.bool_]:
         """Which of the packed left rows are in a pair. Unless an algorithm is asked for, no pair is listed."""
