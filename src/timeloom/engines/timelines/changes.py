@@ -205,9 +205,9 @@ def agreed_bounds(all_changes: Sequence[Changes], parts: int) -> list[int]:
     if parts == 1:
         return []
     seen = [_deciding(changes.ticks) for changes in all_changes]
-    ticks = np.unique(np.concatenate(seen)) if seen else np.zeros(0, np.int64)
+    ticks = order.distinct(np.concatenate(seen)) if seen else np.zeros(0, np.int64)
     if ticks.size < LOOKED_AT and all_changes:
-        ticks = np.unique(np.concatenate([changes.ticks for changes in all_changes]))
+        ticks = order.distinct(np.concatenate([changes.ticks for changes in all_changes]))
     return sorted({int(ticks[ticks.size * part // parts]) for part in range(1, parts)}) if ticks.size else []
 
 
