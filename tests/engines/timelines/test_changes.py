@@ -115,6 +115,17 @@ def test_a_part_without_changes_keeps_what_was_before():
     assert travelled(table, np.zeros(1, np.int64), 0).part(10, FOREVER).columns["rows"].tolist() == [-1]
 
 
+def test_slots_are_for_ticks_that_lie_close_together_and_are_not_too_many(monkeypatch):
+    close, far = np.arange(100), np.arange(100) * 10
+    assert changes.slots_of([close, np.array([FOREVER])]) == (0, 101)
+    assert changes.slots_of([close - 7, close]) == (-7, 108)
+    assert changes.slots_of([far]) is None
+    assert changes.slots_of([np.zeros(0, np.int64)]) is None
+    assert changes.slots_of([np.array([MIN_TICK]), np.array([FOREVER])]) == (MIN_TICK, 2)
+    monkeypatch.setattr(changes, "MOST_SLOTS", 100)
+    assert changes.slots_of([close]) is None
+
+
 @pytest.mark.parametrize("rows", [50, 5_000])
 def test_what_is_agreed_depends_on_the_ticks_alone(rows):
     draw = np.random.default_rng(rows)

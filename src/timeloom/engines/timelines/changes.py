@@ -52,8 +52,8 @@ FIRST = b"first"
 SMALL = 2**31
 """Sums of integers below this need no limbs: so many rows cannot make them overflow."""
 
-CLOSE = 4
-"""Ticks have a slot each where there are at most so many slots for each change."""
+CLOSE, MOST_SLOTS = 4, 1 << 21
+"""Ticks have a slot each where there are at most so many for each change, and no more than take 16 MiB a column."""
 
 LOOKED_AT = 1 << 10
 """From so many ticks on some of all decide where time is cut."""
@@ -146,7 +146,8 @@ def slots_of(ticks: Sequence[Ticks]) -> Slots | None:
         finite = (column[column != FOREVER] for column in some)
         last = max((int(column.max()) for column in finite if column.size), default=base)
     size = last - base + 2
-    return Slots(base, size) if size <= CLOSE * sum(column.size for column in some) else None
+    close = size <= min(CLOSE * sum(column.size for column in some), MOST_SLOTS)
+    return Slots(base, size) if close else None
 
 
 @dataclass(frozen=True)
