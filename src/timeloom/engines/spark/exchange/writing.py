@@ -59,7 +59,7 @@ class BlockWriter:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of one partition."""
-        for rows, cuts in with_cuts(batches):
+        for rows, cuts in _with_cuts(batches):
             yield from self.written(rows, cuts)
 
     def written(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
@@ -105,14 +105,14 @@ class MixedWriter:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of one partition."""
-        for table, cuts in with_cuts(batches):
+        for table, cuts in _with_cuts(batches):
             sources = to_numpy(table[SOURCE])
             for writer, names in zip(self.writers, self.columns, strict=True):
                 mine = table.select(list(names)).filter(from_numpy(sources == writer.source))
                 yield from writer.written(mine, cuts)
 
 
-def with_cuts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Cuts]]:
+def _with_cuts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.Table, Cuts]]:
     """The rows of a partition in chunks, each with the cuts: from copies of the first row, or from a text in it."""
     tables = chunks(batches)
     first = next(tables, None)

@@ -18,7 +18,7 @@ from timeloom.engines.spark.cluster.workers import Piped, mapped
 from timeloom.engines.spark.exchange.blocks import BLOCKS, TASK, Destination, block_row, block_rows, received
 from timeloom.engines.spark.exchange.plan import Exchange
 from timeloom.engines.spark.exchange.routing import destinations
-from timeloom.engines.spark.exchange.writing import BlockWriter, with_cuts
+from timeloom.engines.spark.exchange.writing import BlockWriter
 from timeloom.engines.spark.sequenced.rows import GroupedRows, Writer
 from timeloom.engines.spark.slicing.cuts import Cuts
 from timeloom.engines.spark.slicing.tick_ranges import StartRange
@@ -80,11 +80,6 @@ class ChangeWriter(BlockWriter):
 
     measures: tuple[Measure, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write what the rows of one partition change."""
-        for rows, cuts in with_cuts(batches):
-            yield from self.written(rows, cuts)
 
     def written(self, rows: pa.Table, cuts: Cuts) -> Iterator[pa.RecordBatch]:
         """What some rows change, in blocks."""
